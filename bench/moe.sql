@@ -1,6 +1,6 @@
 -- Run by bench/llm.sh after fp8.sql: steps of language models with experts that others published, of which nothing is fitted. Left out are models that decoder_graph
--- cannot say (DeepSeek and Kimi: other attention, shared experts; Llama 4: dense layers between), GPUs that perfmodel.gpu lacks, and layouts whose experts
--- are divided across the GPUs of a layer. Heads of Qwen3 and gpt-oss are wider than hidden / heads: attention and its products have a half and 0.7 of their work here.
+-- cannot say (DeepSeek and Kimi: other attention, shared experts; Llama 4: dense layers between), GPUs that perfmodel.gpu lacks. Megatron's Qwen3 have whole experts
+-- (etp 1): where ep exceeds the copies, nothing else is possible, and for the others it is a guess. Heads of Qwen3 and gpt-oss are wider than hidden / heads: attention and its products have a half and 0.7 of their work here.
 CREATE TABLE moe (source text, repo text, path text, commit text, model text, style text, layers int, hidden int, heads int, kv_heads int, ffn int, vocab int, tied bool, seq int, gpu text,
                   cluster text, gpus int, tp int, pp int, vp int, cp int, zero int, micro int, micro_batches int, recompute text, attention text, compiled bool, lora_rank int, step_ms float8,
                   memory_gib float8, framework text, note text, "precision" text, optimizer text, ep int, experts int, top_k int, memory_kind text);
@@ -9,8 +9,9 @@ ALTER TABLE moe ADD graph text, ADD said jsonb, ADD dtype text, ADD guess text;
 UPDATE moe SET graph = format('%s@s%s moe', model, seq), dtype = CASE WHEN "precision" ~ 'fp8' THEN 'fp8' WHEN source ~ 'titan|Automodel' THEN 'amp' ELSE 'bf16' END,
     guess = CASE WHEN model ~ 'grok' AND note !~ 'vocabulary' THEN 'recomputation' WHEN model ~ 'grok' THEN 'recomputation, vocabulary' WHEN note ~ 'GUESS' THEN 'recomputation, heads' ELSE 'heads' END;
 UPDATE moe SET said = jsonb_build_object('tp', tp, 'pp', pp, 'cp', cp, 'ep', ep, 'micro_batches', micro_batches, 'compression', 'bf16', 'recompute', recompute = 'full', 'zero', zero)
-    || CASE WHEN dtype = 'amp' THEN '{}' ELSE '{"master_weights": true}' END::jsonb || CASE WHEN vp > 1 THEN jsonb_build_object('interleave', vp) ELSE '{}' END
-    || CASE WHEN tp > 1 THEN '{"sequence_parallel": true}' ELSE '{}' END::jsonb;
+    || CASE WHEN dtype = 'amp' THEN '{}' ELSE '{"master_weights": true}' END::jsonb || CASE WHEN vp > 1 THEN jsonb_build_object('interleave', least(vp, layers / pp)) ELSE '{}' END
+    || CASE WHEN tp > 1 THEN '{"sequence_parallel": true}' ELSE '{}' END::jsonb
+    || CASE WHEN tp > 1 AND source ~ 'Megatron' THEN '{"etp": 1}' ELSE '{}' END::jsonb;
 SELECT count(perfmodel.load_graph(perfmodel.decoder_graph(graph, layers, hidden, heads, seq, vocab, style, kv_heads, ffn, tied, attention, experts => experts, experts_per_token => top_k))) AS graphs
 FROM (SELECT DISTINCT ON (graph) * FROM moe) AS m;
 CREATE TABLE mixed AS
@@ -27,4 +28,4 @@ FROM mixed GROUP BY 1, 2, 3 ORDER BY 1, 2, 3;
 SELECT source, split_part(model, '/', 1) AS model, gpu, count(*) AS n, format('%s to %s', round(min(gib)), round(max(gib))) AS gib, max(memory_gib) AS measured_gib FROM mixed GROUP BY 1, 2, 3 ORDER BY 1, 2, 3;
 -- what is said with ep: the same steps as if each GPU had all experts
 SELECT source, count(*) AS n, round(avg(p.step_ms / m.step_ms)::numeric, 2) AS without, round(avg(predicted / m.step_ms)::numeric, 2) AS with_ep
-FROM mixed AS m, LATERAL perfmodel.predict(perfmodel.graph_id(graph), gpu, micro, dtype, optimizer => 'adamw', world_size => gpus, cluster => cluster, parallel => said - 'ep') AS p WHERE ep > 1 GROUP BY 1 ORDER BY 1;
+FROM mixed AS m, LATERAL perfmodel.predict(perfmodel.graph_id(graph), gpu, micro, dtype, optimizer => 'adamw', world_size => gpus, cluster => cluster, parallel => said - '{ep,etp}'::text[]) AS p WHERE ep > 1 GROUP BY 1 ORDER BY 1;

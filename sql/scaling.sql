@@ -168,12 +168,19 @@ SELECT bool_and(b.more > a.more) AS gpus, bool_and(a.more > 0) AS some
 FROM (SELECT s.g, s.ep, t.comm_ms - s.comm_ms AS more FROM spread AS s JOIN spread AS t USING (g, ep) WHERE s.how = '{}' AND t.how = '{"accumulation": 2}') AS a
 JOIN (SELECT s.g, s.ep, t.comm_ms - s.comm_ms AS more FROM spread AS s JOIN spread AS t USING (g, ep) WHERE s.how = '{}' AND t.how = '{"accumulation": 2}') AS b ON b.g = a.g AND b.ep = 2 * a.ep WHERE a.ep > 1;
 SELECT bool_and(a.comm_ms > b.comm_ms) AS twice_the_tokens FROM spread AS a JOIN spread AS b USING (how, ep) WHERE a.g = :moe AND b.g = :single AND how = '{"accumulation": 2}';
+-- experts that the GPUs of a layer do not share: as many of them on a GPU, and fewer messages
+SELECT v.ep, v.world_size, b.weights_mb = a.weights_mb AND b.optimizer_mb = a.optimizer_mb AND b.peak_mb = a.peak_mb AS memory, d.step_ms < c.step_ms AND d.comm_ms < c.comm_ms AS faster, helper.close(e.parts_ms, d.step_ms) AS parts
+FROM (VALUES (4, 16), (8, 16)) AS v (ep, world_size), LATERAL (SELECT jsonb_build_object('tp', 2, 'zero', 1, 'sequence_parallel', true, 'ep', v.ep / 2) AS shared, jsonb_build_object('tp', 2, 'zero', 1, 'sequence_parallel', true, 'ep', v.ep, 'etp', 1) AS whole) AS w,
+     LATERAL perfmodel.predict_memory(:moe, 'T4', 4, dtype => 'amp', optimizer => 'adamw', world_size => v.world_size, parallel => shared) AS a, LATERAL perfmodel.predict_memory(:moe, 'T4', 4, dtype => 'amp', optimizer => 'adamw', world_size => v.world_size, parallel => whole) AS b,
+     LATERAL (SELECT * FROM perfmodel.scaling_curve(:moe, 'T4', 4, dtype => 'amp', predictor => 'roof', max_gpus => v.world_size, cluster => 'dgx-2', parallel => shared) WHERE world_size = v.world_size) AS c,
+     LATERAL (SELECT * FROM perfmodel.scaling_curve(:moe, 'T4', 4, dtype => 'amp', predictor => 'roof', max_gpus => v.world_size, cluster => 'dgx-2', parallel => whole) WHERE world_size = v.world_size) AS d,
+     LATERAL (SELECT sum(step_ms) AS parts_ms FROM perfmodel.explain_train_time(:moe, 'T4', 4, dtype => 'amp', predictor => 'roof', world_size => v.world_size, cluster => 'dgx-2', parallel => whole)) AS e;
 -- the operators are those of a GPU, and the work of all
 SELECT ep, op, shape, copies FROM unnest('{1,8}'::int[]) AS ep, perfmodel.explain_train_time(:moe, 'T4', 4, predictor => 'roof', world_size => 16, cluster => 'dgx-2', parallel => jsonb_build_object('ep', ep)) WHERE module ~ 'experts' ORDER BY ep, node_id;
 SELECT array_agg(world_size ORDER BY world_size) FROM perfmodel.scaling_curve(:moe, 'T4', 4, predictor => 'roof', max_gpus => 16, cluster => 'dgx-2', parallel => '{"ep": 4, "tp": 2}');
 SELECT how, g = :moe AS experts, helper.error_of(format('SELECT perfmodel.predict(%s, ''T4'', 4, predictor => ''roof'', world_size => 16, parallel => %L)', g, how)) AS predict,
        split_part(helper.error_of(format('SELECT perfmodel.predict_memory(%s, ''T4'', 4, world_size => 16, parallel => %L)', g, how)), E'\n', 1) AS memory
-FROM (VALUES (:moe, '{"ep": 3}'), (:moe, '{"ep": 16}'), (:moe, '{"ep": 8, "tp": 4}'), (:moe, '{"ep": 0}'), (:moe, '{"ep": "x"}'), (:moe, '{"ep": 2, "zero": 3, "shard": 4}'), (:kernel, '{"ep": 2}')) AS v (g, how);
+FROM (VALUES (:moe, '{"ep": 3}'), (:moe, '{"ep": 16}'), (:moe, '{"ep": 8, "tp": 4}'), (:moe, '{"ep": 0}'), (:moe, '{"ep": "x"}'), (:moe, '{"ep": 2, "zero": 3, "shard": 4}'), (:moe, '{"ep": 4, "tp": 4, "etp": 2}'), (:moe, '{"tp": 4, "etp": 1}'), (:kernel, '{"ep": 2}')) AS v (g, how);
 SELECT split_part(helper.error_of(format('SELECT perfmodel.predict(%s, ''T4'', 4, predictor => ''roof'', parallel => ''{"ep": 2}'')', :moe)), E'\n', 1) AS one_gpu;
 SELECT step_ms, note, reasons FROM perfmodel.predict(:kernel, 'T4', 4, predictor => 'roof', world_size => 16, parallel => '{"ep": 2}', on_error => 'null');
 -- measured steps with it teach a cluster, which then tells them

@@ -54,7 +54,7 @@ read_row(pm_cluster_row *m, uint64 row, MemoryContext cxt, text *predictor)
 	if (!isnull)
 		pm_parallel_from_jsonb(DatumGetJsonbP(parallel), &m->parallel);
 	m->words.parallel.bucket_mb = m->parallel.bucket_mb;
-	m->words.expert_part = m->parallel.ep;
+	m->words.expert_part = pm_expert_parts(&m->parallel);
 	m->profile_id = DatumGetInt64(pm_value(row, 13, INT8OID, NULL));
 }
 

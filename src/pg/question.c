@@ -458,7 +458,7 @@ resolve_parallel(const pm_asked_words *q, pm_asked *to, pm_problem *p)
 	to->parallel = q->parallel;
 	to->fabric = NULL;
 	if (q->cluster == NULL && q->parallel.world_size == 1 && q->parallel.nodes <= 1 && q->parallel.accumulation == 1 &&
-		q->parallel.tp * q->parallel.pp * q->parallel.cp == 1 && q->parallel.ep <= 1 && q->parallel.shard == 0 && !q->parallel.master_weights && !q->parallel.recompute && !q->parallel.sequence_parallel)
+		q->parallel.tp * q->parallel.pp * q->parallel.cp == 1 && q->parallel.ep <= 1 && q->parallel.etp == 0 && q->parallel.shard == 0 && !q->parallel.master_weights && !q->parallel.recompute && !q->parallel.sequence_parallel)
 		return true;
 	if (to->sample.query.mode == PM_INFERENCE)
 	{

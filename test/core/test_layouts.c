@@ -210,6 +210,22 @@ test_experts_divided(void)
 	CHECK_NEAR(s.step_ms, 2 * (60 + sums + messages) + ms(&f, PM_ALL_REDUCE, 20e6, 4, 1) + 8.0 / 2 * (0.4 / 4 + 0.6), 1e-6);
 	p.zero = 3;
 	CHECK_NEAR(step_of(mixture(), p, &f).update_ms, 8.0 / 2 * (0.4 / 4 + 0.6), 1e-6);
+	/* experts that are whole, among the GPUs of two layers: nothing is summed behind them, and of each there are two copies */
+	p = (pm_parallel) {.world_size = 8,.accumulation = 1,.zero = 1,.tp = 2,.pp = 1,.cp = 1,.ep = 4,.etp = 1};
+	sums = 2 * (8 * 2 - 4) * ms(&f, PM_ALL_REDUCE, 16e6, 2, 1) + 2 * 4 * ms(&f, PM_ALL_GATHER, 16e6, 2, 1);
+	s = step_of(mixture(), p, &f);
+	CHECK_NEAR(s.step_ms, 60 + sums + messages + ms(&f, PM_ALL_REDUCE, 20e6, 4, 1) + ms(&f, PM_ALL_REDUCE, 30e6, 2, 1) + 8.0 / 2 * (0.4 / 4 + 0.6 / 2), 1e-6);
+	CHECK_NEAR(s.exposed_ms, s.comm_ms, 1e-6);
+	CHECK_EQ(pm_least_gpus(&p), 4);
+	p.sequence_parallel = true;
+	before = step_of(mixture(), (pm_parallel) {.world_size = 8,.accumulation = 1,.zero = 1,.tp = 2,.pp = 1,.cp = 1,.sequence_parallel = true}, &f);
+	CHECK_NEAR(step_of(mixture(), p, &f).comm_ms - before.comm_ms, messages - 2 * 4 * (ms(&f, PM_ALL_GATHER, 16e6, 2, 1) + ms(&f, PM_REDUCE_SCATTER, 16e6, 2, 1)) +
+			   ms(&f, PM_ALL_REDUCE, 20e6, 4, 1) + ms(&f, PM_ALL_REDUCE, 30e6, 2, 1) - ms(&f, PM_ALL_REDUCE, 50e6, 4, 1), 1e-6);
+	/* etp that is tp says nothing */
+	p.etp = 2;
+	before = step_of(mixture(), p, &f);
+	p.etp = 0;
+	CHECK_EQ(step_of(mixture(), p, &f).step_ms, before.step_ms);
 	/* half of the layers, half of their messages */
 	p = (pm_parallel) {.world_size = 8,.accumulation = 1,.tp = 1,.pp = 2,.cp = 1,.ep = 4};
 	before = step_of(mixture(), (pm_parallel) {.world_size = 8,.accumulation = 1,.tp = 1,.pp = 2,.cp = 1}, &f);
@@ -268,6 +284,10 @@ test_refused(void)
 	refused((pm_parallel) {.world_size = 8,.tp = 2,.pp = 1,.cp = 1,.ep = 8}, "8 does not divide 4");
 	refused((pm_parallel) {.world_size = 8,.tp = 1,.pp = 1,.cp = 1,.ep = -2}, "ep must divide");
 	refused((pm_parallel) {.world_size = 8,.zero = 3,.tp = 1,.pp = 1,.cp = 1,.ep = 2,.shard = 4}, "ep together with shard");
+	refused((pm_parallel) {.world_size = 8,.tp = 4,.pp = 1,.cp = 1,.ep = 16,.etp = 1}, "16 does not divide 8");
+	refused((pm_parallel) {.world_size = 8,.tp = 4,.pp = 1,.cp = 1,.ep = 2,.etp = 1}, "2 is none of 4");
+	refused((pm_parallel) {.world_size = 8,.tp = 4,.pp = 1,.cp = 1,.ep = 2,.etp = 2}, "etp must be 1 or tp (4), not 2");
+	refused((pm_parallel) {.world_size = 8,.tp = 4,.pp = 1,.cp = 1,.etp = 1}, "etp needs ep");
 	CHECK_EQ(pm_layers_check(&p, &s, &st), PM_ERR_OPTION);
 	CHECK_HAS(st.message, "tp, pp and cp");
 	p.master_weights = true;

@@ -19,7 +19,7 @@ typedef struct pm_memory_division
 	bool		sequence_parallel;	/* what tp leaves whole of the activations is divided by the sequence */
 	int			shard;			/* of the replicas, how many divide what zero divides; 0: all */
 	int			cp;				/* of the replicas, how many share each sequence; 0: 1 */
-	int			ep;				/* of the replicas, how many divide the experts of the plan, which has those of one; 0: 1 */
+	int			ep;				/* in how many parts the replicas have the experts; the plan has one of these; 0: 1 */
 	int			master_bytes;	/* the plan's of an element of weights, where these become 16 bits and the optimizer keeps masters in 32; 0: they do not */
 } pm_memory_division;
 

@@ -88,7 +88,7 @@ gradients_ms(const division *d, double share)
 	pm_group	g = pm_group_of(d->p, d->f, pm_sharers(d->p), d->p->tp);
 	pm_group	same = pm_group_of(d->p, d->f, pm_expert_copies(d->p), pm_sharers(d->p) / pm_expert_copies(d->p) * d->p->tp);
 	double		travels = pm_travelling(d->s, d->p);
-	double		experts = d->p->ep > 1 ? d->s->expert_bytes : 0;
+	double		experts = pm_expert_parts(d->p) > 1 ? d->s->expert_bytes : 0;
 	double		part = share / d->p->tp;
 
 	if (d->p->zero >= 1)

@@ -12,20 +12,31 @@ passes(const pm_parallel *p)
 	return p->recompute == PM_RECOMPUTE_LAYERS ? 3 : 2;
 }
 
-/* us by which tp GPUs sum so many bytes longer than what a layer hands on, which is counted with the layers. */
+/* us in which the GPUs of a layer sum so many bytes. */
 static double
-longer_sum_us(const pm_step_shape *s, const pm_parallel *p, const pm_fabric *f, double bytes)
+sum_us(const pm_parallel *p, const pm_fabric *f, double bytes)
 {
 	pm_group	g = pm_group_of(p, f, p->tp, 1);
-	double		us = 0;
 
-	if (p->tp == 1 || bytes <= s->activation_bytes)
+	return p->sequence_parallel ? pm_group_us(&g, PM_REDUCE_SCATTER, bytes) + pm_group_us(&g, PM_ALL_GATHER, bytes) : pm_group_us(&g, PM_ALL_REDUCE, bytes);
+}
+
+/*
+ * us by which the GPUs of a layer send to each other longer than what is counted with the layers, a sum of what a layer hands
+ * on.  Where they share each expert, they sum what the experts make, tokens times experts of each.  Where they do not, each sends
+ * its part of the tokens, and they gather the result, unless the sequence is divided anyway.
+ */
+static double
+longer_us(const pm_step_shape *s, const pm_parallel *p, const pm_fabric *f, double bytes)
+{
+	pm_group	g = pm_group_of(p, f, p->tp, 1);
+	double		counted = sum_us(p, f, s->activation_bytes);
+
+	if (p->tp == 1)
 		return 0;
-	if (!p->sequence_parallel)
-		return pm_group_us(&g, PM_ALL_REDUCE, bytes) - pm_group_us(&g, PM_ALL_REDUCE, s->activation_bytes);
-	for (int i = 0; i < 2; i++)
-		us += pm_group_us(&g, i ? PM_ALL_GATHER : PM_REDUCE_SCATTER, bytes) - pm_group_us(&g, i ? PM_ALL_GATHER : PM_REDUCE_SCATTER, s->activation_bytes);
-	return us;
+	if (p->etp == 1)
+		return (p->sequence_parallel ? 0 : pm_group_us(&g, PM_ALL_GATHER, s->activation_bytes)) - counted;
+	return fmax(0, sum_us(p, f, bytes) - counted);
 }
 
 pm_messages_ms
@@ -37,9 +48,9 @@ pm_expert_messages(const pm_step_shape *s, const pm_parallel *p, const pm_fabric
 
 	if (p->ep <= 1 || s->expert_layers == 0)
 		return (pm_messages_ms) {0};
-	g = pm_group_of(p, f, p->ep, p->tp);
+	g = pm_group_of(p, f, p->ep, p->etp == 1 ? 1 : p->tp);
 	us = pm_group_us(&g, PM_ALL_TO_ALL, s->sent_bytes / s->expert_layers / p->tp) + pm_group_us(&g, PM_ALL_TO_ALL, s->returned_bytes / s->expert_layers / p->tp) +
-		longer_sum_us(s, p, f, (s->sent_bytes + s->returned_bytes) / 2 / s->expert_layers);
+		longer_us(s, p, f, (s->sent_bytes + s->returned_bytes) / 2 / s->expert_layers);
 	ms = passes(p) * s->expert_layers * share * us * comm_factor / 1000;
 	return (pm_messages_ms) {.all_ms = ms,.left_ms = ms};
 }
@@ -57,5 +68,5 @@ pm_updaters(const pm_parallel *p, double gradients, double experts)
 
 	if (p->zero == 0)
 		return 1;
-	return p->ep > 1 ? pm_sharers(p) / (1 + share * (p->ep - 1)) : pm_shard(p);
+	return p->ep > 1 ? pm_sharers(p) / (1 + share * (pm_expert_parts(p) - 1)) : pm_shard(p);
 }

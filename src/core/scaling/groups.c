@@ -20,7 +20,7 @@ pm_shard(const pm_parallel *p)
 int
 pm_expert_copies(const pm_parallel *p)
 {
-	return p->ep > 1 ? pm_sharers(p) / p->ep : pm_sharers(p);
+	return pm_sharers(p) / pm_expert_parts(p);
 }
 
 static int64_t
@@ -35,7 +35,7 @@ pm_least_gpus(const pm_parallel *p)
 	/* shards, those that divide the experts and the GPUs of a sequence divide those that have the same part of the model */
 	int64_t		sharers = common_multiple(p->cp, p->shard > 0 ? p->shard : 1);
 
-	return common_multiple(sharers, p->ep > 0 ? p->ep : 1) * p->tp * p->pp;
+	return common_multiple(sharers, pm_expert_parts(p)) * p->tp * p->pp;
 }
 
 /* Machines are full but for the last one, unless more of them were asked for than are needed. */

@@ -34,6 +34,7 @@ typedef struct pm_parallel
 	int			shard;			/* copies that divide what zero divides, each group of so many alike (HSDP); 0: all */
 	bool		master_weights; /* weights have 16 bits, and their masters in 32 are among the optimizer's states */
 	int			ep;				/* of the GPUs that have the same part of the model, how many divide its experts; 0 or 1: each has all */
+	int			etp;			/* 1: the GPUs of a layer do not share each expert, and are among the ep that divide them; 0: they do, as all of the layer */
 } pm_parallel;
 
 #define PM_MAX_ACCUMULATION 65536
@@ -45,6 +46,15 @@ typedef struct pm_parallel
 
 /* Copies of the model that train on different samples. */
 #define PM_REPLICAS(p) ((p)->world_size / ((p)->tp * (p)->pp * (p)->cp))
+
+/* The share of the experts that the tp GPUs of a layer have together is one of so many. */
+static inline int
+pm_expert_parts(const pm_parallel *p)
+{
+	int			parts = p->etp == 1 ? p->ep / p->tp : p->ep;
+
+	return parts > 1 ? parts : 1;
+}
 
 typedef struct pm_scaled
 {

@@ -75,7 +75,7 @@ bucket_collective_ms(timeline *t, pm_collective op, int k, double share)
 {
 	bool		frozen = op == PM_ALL_GATHER && t->p->zero == 3;
 	double		all = t->s->bytes[k] + (frozen ? t->s->frozen[k] : 0);
-	double		experts = t->p->ep > 1 ? t->s->expert[k] + (frozen ? t->s->frozen_expert[k] : 0) : 0;
+	double		experts = pm_expert_parts(t->p) > 1 ? t->s->expert[k] + (frozen ? t->s->frozen_expert[k] : 0) : 0;
 	double		ms = messages_ms(t, op, all - experts, share, false) + messages_ms(t, op, experts, share, true);
 
 	t->comm_ms += ms;

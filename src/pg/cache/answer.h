@@ -29,7 +29,7 @@ typedef struct pm_asked_words
 static inline int32
 pm_expert_part(const pm_asked_words *q)
 {
-	int32		part = q->parallel.ep > 1 ? q->parallel.ep : q->expert_part;
+	int32		part = q->parallel.ep > 1 ? pm_expert_parts(&q->parallel) : q->expert_part;
 
 	return part > 1 ? part : 0;
 }

@@ -70,7 +70,8 @@ pm_answer_key_make(const pm_asked_words *q, pm_answer_key *key)
 	key->parallel[5] = q->parallel.interleave;
 	key->parallel[6] = q->parallel.cp;
 	key->parallel[7] = q->parallel.shard;
-	key->parallel[8] = pm_expert_part(q);
+	/* what divides the experts alike may send otherwise */
+	key->parallel[8] = q->parallel.ep > 1 || q->parallel.etp > 0 ? -(2 * PM_MAX_TP * q->parallel.ep + q->parallel.etp) : pm_expert_part(q);
 	key->parallel[9] = 32 * q->parallel.zero + 16 * q->parallel.master_weights + 8 * q->parallel.compress + 4 * q->parallel.sequence_parallel + q->parallel.recompute;
 	key->bucket_mb = (float) q->parallel.bucket_mb;
 	return put_word(key, &at, q->gpu) && put_word(key, &at, q->dtype) && put_word(key, &at, q->layout) &&
