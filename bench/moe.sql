@@ -18,9 +18,9 @@ CREATE TABLE mixed AS
 SELECT m.*, p.step_ms AS predicted, step_ms_low AS low, step_ms_high AS high, c.peak_mb / 1024 AS gib, p.note AS doubts
 FROM moe AS m, LATERAL perfmodel.predict(perfmodel.graph_id(graph), gpu, micro, dtype, optimizer => 'adamw', world_size => gpus, cluster => cluster, parallel => said) AS p,
      LATERAL perfmodel.predict_memory(perfmodel.graph_id(graph), gpu, micro, dtype, optimizer => 'adamw', world_size => gpus, parallel => said) AS c;
-SELECT source, split_part(model, '/', 1) AS model, gpu, dtype, guess, string_agg(DISTINCT ep::text, ', ') AS ep, count(*) AS n, round((100 * avg(abs(predicted / step_ms - 1)))::numeric, 1) AS mape_pct,
+SELECT regexp_replace(source, ' [0-9.]+$', '') AS publisher, split_part(model, '/', 1) AS model, gpu, dtype, guess, string_agg(DISTINCT ep::text, ', ') AS ep, count(*) AS n, round((100 * avg(abs(predicted / step_ms - 1)))::numeric, 1) AS mape_pct,
        round((100 * avg(predicted / step_ms - 1))::numeric, 1) AS bias_pct, round(100 * avg((step_ms BETWEEN low AND high)::int)) AS coverage_pct, round(avg(high / low)::numeric, 1) AS high_over_low
-FROM mixed GROUP BY GROUPING SETS ((source, split_part(model, '/', 1), gpu, dtype, guess), ()) ORDER BY 1, 2, 3, 4, 5;
+FROM mixed GROUP BY GROUPING SETS ((publisher, split_part(model, '/', 1), gpu, dtype, guess), (guess), ()) ORDER BY 1, 2, 3, 4, 5;
 SELECT source, ep, count(*) AS n, round(avg(predicted / step_ms)::numeric, 2) AS predicted_over_measured, round((100 * avg(abs(predicted / step_ms - 1)))::numeric, 1) AS mape_pct FROM mixed GROUP BY 1, 2 ORDER BY 1, 2;
 SELECT source, model, dtype, string_agg(format('%s: tp %s pp %s cp %s ep %s zero %s%s %s x %s: %s', gpus, tp, pp, cp, ep, zero, CASE WHEN recompute <> 'none' THEN ' ' || recompute END, micro, micro_batches, round((predicted / step_ms)::numeric, 2)), ', ' ORDER BY gpus, seq, tp, micro) AS predicted_over_measured
 FROM mixed GROUP BY 1, 2, 3 ORDER BY 1, 2, 3;
