@@ -180,6 +180,14 @@ FROM (VALUES ('{}'::jsonb), ('{"zero": 1}'), ('{"zero": 2}'), ('{"zero": 3}'), (
 SELECT how, bool_and(helper.close(mb, peak_mb) AND helper.close(share, 1) AND least >= 0) AS adds_up, bool_and(helper.close(weights, weights_mb) AND helper.close(optimizer, optimizer_mb)) AS parts,
        bool_and(coalesce(gradients, 0) <= gradients_mb * (1 + 1e-6)) AS gradients, bool_and(helper.close(top, tensors, 0.02)) AS series FROM parts GROUP BY how ORDER BY how;
 DROP TABLE parts;
+-- experts that GPUs divide: their weights, gradients and states, and the parts add up
+SELECT perfmodel.load_graph(perfmodel.decoder_graph('memory of experts', 2, 512, 8, 128, 100, 'llama', experts => 8)) AS moe \gset
+SELECT how, helper.close(mb, m.peak_mb) AS adds_up, helper.close(weights, m.weights_mb) AND helper.close(optimizer, m.optimizer_mb) AS parts, round((m.weights_mb / a.weights_mb)::numeric, 2) AS weights, round((m.optimizer_mb / a.optimizer_mb)::numeric, 2) AS optimizer,
+       helper.close(m.activations_mb, a.activations_mb, 0.15) AS activations
+FROM unnest('{"{}","{\"ep\": 2}","{\"ep\": 8}","{\"ep\": 8, \"zero\": 1}","{\"ep\": 8, \"zero\": 3}"}'::jsonb[]) AS how,
+     LATERAL perfmodel.predict_memory(:moe, 'V100', 64, 'bf16', optimizer => 'adamw', world_size => 16) AS a, LATERAL perfmodel.predict_memory(:moe, 'V100', 64, 'bf16', optimizer => 'adamw', world_size => 16, parallel => how) AS m,
+     LATERAL (SELECT sum(mb) AS mb, sum(mb) FILTER (WHERE part = 'weights') AS weights, sum(mb) FILTER (WHERE part = 'optimizer') AS optimizer FROM perfmodel.explain_memory(:moe, 'V100', 64, 'bf16', optimizer => 'adamw', world_size => 16, parallel => how)) AS e ORDER BY how;
+DELETE FROM perfmodel.graph WHERE graph_id = :moe;
 -- of one GPU too, attention and segments run again; other ways to divide are refused as they are by predict_memory
 SELECT how, helper.close(sum(e.mb), min(m.peak_mb)) AS adds_up, sum(e.mb) < (perfmodel.predict_memory(:scores, 'V100', 64)).peak_mb AS less
 FROM unnest('{"{\"recompute\": true}","{\"recompute\": \"attention\"}"}'::jsonb[]) AS how, perfmodel.explain_memory(:scores, 'V100', 64, parallel => how) AS e,

@@ -156,6 +156,55 @@ SELECT perfmodel.total_batch(4, 16, '{"cp": 2, "tp": 2}') AS copies_of_four_gpus
 -- weights of 16 bits on a single GPU, too
 SELECT dtype, round((b.weights_mb / a.weights_mb)::numeric, 2) AS weights, round((b.optimizer_mb / a.optimizer_mb)::numeric, 2) AS optimizer, b.note = a.note OR b.note IS NULL AND a.note IS NULL AS the_same_note
 FROM unnest('{amp,bf16}'::text[]) AS dtype, LATERAL perfmodel.predict_memory(:kernel, 'T4', 4, dtype, optimizer => 'adamw') AS a, LATERAL perfmodel.predict_memory(:kernel, 'T4', 4, dtype, optimizer => 'adamw', parallel => '{"master_weights": true}') AS b;
+-- GPUs that divide the experts: every function agrees
+SELECT perfmodel.load_graph(perfmodel.decoder_graph('of experts', 4, 1024, 8, 512, 1000, 'llama', experts => 8)) AS moe,
+       perfmodel.load_graph(perfmodel.decoder_graph('of one expert a token', 4, 1024, 8, 512, 1000, 'gpt', experts => 8, experts_per_token => 1)) AS single \gset
+CREATE TEMP TABLE spread AS
+SELECT g, how, ep, p.*, c.comm_ms, c.exposed_ms, e.parts_ms, e.waits_ms, c.step_ms AS curve_ms, j.gpu_hours, mem.peak_mb, mem.weights_mb, mem.gradients_mb, mem.optimizer_mb, mem.activations_mb, most.batch AS most, m.step_ms AS many_ms
+FROM unnest(ARRAY[:moe, :single]::bigint[]) AS g, unnest('{NULL,1,2,4,8}'::int[]) AS ep,
+     unnest(ARRAY['{}', '{"zero": 1}', '{"zero": 2}', '{"zero": 3}', '{"zero": 1, "master_weights": true}', '{"tp": 2}', '{"tp": 2, "sequence_parallel": true}', '{"tp": 2, "zero": 3}', '{"pp": 2, "micro_batches": 4}', '{"cp": 2}', '{"recompute": true}',
+                  '{"accumulation": 2}']::jsonb[]) AS how, LATERAL (SELECT CASE WHEN ep IS NULL THEN how ELSE how || jsonb_build_object('ep', ep) END) AS w (said),
+     LATERAL (SELECT step_ms, step_ms_low, step_ms_high, samples_per_s FROM perfmodel.predict(g, 'T4', 4, dtype => 'amp', predictor => 'roof', optimizer => 'adamw', world_size => 16, cluster => 'dgx-2', parallel => said)) AS p,
+     LATERAL (SELECT sum(step_ms) AS parts_ms, sum(step_ms) FILTER (WHERE part = 'communication') AS waits_ms FROM perfmodel.explain_train_time(g, 'T4', 4, dtype => 'amp', predictor => 'roof', optimizer => 'adamw', world_size => 16, cluster => 'dgx-2', parallel => said)) AS e,
+     LATERAL perfmodel.scaling_curve(g, 'T4', 4, dtype => 'amp', predictor => 'roof', optimizer => 'adamw', max_gpus => 16, cluster => 'dgx-2', parallel => said) AS c,
+     LATERAL perfmodel.predict_job(g, 'T4', 4, dtype => 'amp', samples => 1e9, predictor => 'roof', optimizer => 'adamw', world_size => 16, cluster => 'dgx-2', parallel => said) AS j,
+     LATERAL perfmodel.predict_memory(g, 'T4', 4, dtype => 'amp', optimizer => 'adamw', world_size => 16, parallel => said) AS mem,
+     LATERAL perfmodel.max_batch(g, 'T4', dtype => 'amp', optimizer => 'adamw', world_size => 16, parallel => said) AS most (batch),
+     LATERAL perfmodel.predict_many(ARRAY[g], '{T4}', '{4}', dtype => 'amp', predictor => 'roof', optimizer => 'adamw', world_size => 16, cluster => 'dgx-2', parallel => said) AS m
+WHERE c.world_size = 16;
+SELECT count(*), bool_and(helper.close(parts_ms, step_ms)) AS parts, bool_and(helper.close(curve_ms, step_ms) AND helper.close(many_ms, step_ms)) AS others, bool_and(helper.close(waits_ms, exposed_ms)) AS waits, bool_and(step_ms BETWEEN step_ms_low AND step_ms_high) AS inside,
+       bool_and(exposed_ms <= comm_ms * (1 + 1e-9)) AS exposed, bool_and(step_ms < 'NaN' AND comm_ms < 'NaN' AND peak_mb < 'NaN') AS numbers FROM spread;
+SELECT bool_and((a.step_ms, a.comm_ms, a.peak_mb, a.most) = (b.step_ms, b.comm_ms, b.peak_mb, b.most)) AS one_is_none FROM spread AS a JOIN spread AS b USING (g, how) WHERE a.ep IS NULL AND b.ep = 1;
+-- against half as many GPUs: half of the experts, all of the activations, as many samples
+SELECT b.how, count(*), bool_and(b.weights_mb < a.weights_mb) AS weights, bool_and(b.gradients_mb <= a.gradients_mb * (1 + 1e-9)) AS gradients, bool_and(b.optimizer_mb <= a.optimizer_mb * (1 + 1e-9)) AS optimizer, bool_and(b.peak_mb < a.peak_mb) AS memory, bool_and(b.most >= a.most) AS batches,
+       bool_and(helper.close(b.samples_per_s * b.step_ms, a.samples_per_s * a.step_ms)) AS samples
+FROM spread AS a JOIN spread AS b USING (g, how) WHERE b.ep = 2 * a.ep GROUP BY b.how ORDER BY b.how;
+-- of each batch more, tokens go there and back: what more GPUs divide, and what more experts a token has
+SELECT bool_and(b.more > a.more) AS gpus, bool_and(a.more > 0) AS some
+FROM (SELECT s.g, s.ep, t.comm_ms - s.comm_ms AS more FROM spread AS s JOIN spread AS t USING (g, ep) WHERE s.how = '{}' AND t.how = '{"accumulation": 2}') AS a
+JOIN (SELECT s.g, s.ep, t.comm_ms - s.comm_ms AS more FROM spread AS s JOIN spread AS t USING (g, ep) WHERE s.how = '{}' AND t.how = '{"accumulation": 2}') AS b ON b.g = a.g AND b.ep = 2 * a.ep WHERE a.ep > 1;
+SELECT bool_and(a.comm_ms > b.comm_ms) AS twice_the_tokens FROM spread AS a JOIN spread AS b USING (how, ep) WHERE a.g = :moe AND b.g = :single AND how = '{"accumulation": 2}';
+-- experts that the GPUs of a layer do not share: as many of them on a GPU, and fewer messages
+SELECT v.ep, v.world_size, b.weights_mb = a.weights_mb AND b.optimizer_mb = a.optimizer_mb AND b.peak_mb = a.peak_mb AS memory, d.step_ms < c.step_ms AND d.comm_ms < c.comm_ms AS faster, helper.close(e.parts_ms, d.step_ms) AS parts
+FROM (VALUES (4, 16), (8, 16)) AS v (ep, world_size), LATERAL (SELECT jsonb_build_object('tp', 2, 'zero', 1, 'sequence_parallel', true, 'ep', v.ep / 2) AS shared, jsonb_build_object('tp', 2, 'zero', 1, 'sequence_parallel', true, 'ep', v.ep, 'etp', 1) AS whole) AS w,
+     LATERAL perfmodel.predict_memory(:moe, 'T4', 4, dtype => 'amp', optimizer => 'adamw', world_size => v.world_size, parallel => shared) AS a, LATERAL perfmodel.predict_memory(:moe, 'T4', 4, dtype => 'amp', optimizer => 'adamw', world_size => v.world_size, parallel => whole) AS b,
+     LATERAL (SELECT * FROM perfmodel.scaling_curve(:moe, 'T4', 4, dtype => 'amp', predictor => 'roof', max_gpus => v.world_size, cluster => 'dgx-2', parallel => shared) WHERE world_size = v.world_size) AS c,
+     LATERAL (SELECT * FROM perfmodel.scaling_curve(:moe, 'T4', 4, dtype => 'amp', predictor => 'roof', max_gpus => v.world_size, cluster => 'dgx-2', parallel => whole) WHERE world_size = v.world_size) AS d,
+     LATERAL (SELECT sum(step_ms) AS parts_ms FROM perfmodel.explain_train_time(:moe, 'T4', 4, dtype => 'amp', predictor => 'roof', world_size => v.world_size, cluster => 'dgx-2', parallel => whole)) AS e;
+-- the operators are those of a GPU, and the work of all
+SELECT ep, op, shape, copies FROM unnest('{1,8}'::int[]) AS ep, perfmodel.explain_train_time(:moe, 'T4', 4, predictor => 'roof', world_size => 16, cluster => 'dgx-2', parallel => jsonb_build_object('ep', ep)) WHERE module ~ 'experts' ORDER BY ep, node_id;
+SELECT array_agg(world_size ORDER BY world_size) FROM perfmodel.scaling_curve(:moe, 'T4', 4, predictor => 'roof', max_gpus => 16, cluster => 'dgx-2', parallel => '{"ep": 4, "tp": 2}');
+SELECT how, g = :moe AS experts, helper.error_of(format('SELECT perfmodel.predict(%s, ''T4'', 4, predictor => ''roof'', world_size => 16, parallel => %L)', g, how)) AS predict,
+       split_part(helper.error_of(format('SELECT perfmodel.predict_memory(%s, ''T4'', 4, world_size => 16, parallel => %L)', g, how)), E'\n', 1) AS memory
+FROM (VALUES (:moe, '{"ep": 3}'), (:moe, '{"ep": 16}'), (:moe, '{"ep": 8, "tp": 4}'), (:moe, '{"ep": 0}'), (:moe, '{"ep": "x"}'), (:moe, '{"ep": 2, "zero": 3, "shard": 4}'), (:moe, '{"ep": 4, "tp": 4, "etp": 2}'), (:moe, '{"tp": 4, "etp": 1}'), (:kernel, '{"ep": 2}')) AS v (g, how);
+SELECT split_part(helper.error_of(format('SELECT perfmodel.predict(%s, ''T4'', 4, predictor => ''roof'', parallel => ''{"ep": 2}'')', :moe)), E'\n', 1) AS one_gpu;
+SELECT step_ms, note, reasons FROM perfmodel.predict(:kernel, 'T4', 4, predictor => 'roof', world_size => 16, parallel => '{"ep": 2}', on_error => 'null');
+-- measured steps with it teach a cluster, which then tells them
+INSERT INTO perfmodel.cluster (name, gpu, gpus_per_node, intra) SELECT 'sixteen T4', 'T4', gpus_per_node, intra FROM perfmodel.cluster WHERE name = 'dgx-2';
+INSERT INTO perfmodel.profile (graph_id, gpu, batch, dtype, optimizer, world_size, nodes, step_ms, parallel)
+SELECT g, 'T4', 4, 'amp', 'adamw', 16, 1, step_ms * 1.2, how || jsonb_build_object('ep', ep) FROM spread WHERE ep > 1 AND how IN ('{}', '{"zero": 1}', '{"accumulation": 2}');
+SELECT n_profiles, mape_before_pct > 10 AS before, mape_after_pct < 5 AS after FROM perfmodel.fit_cluster('sixteen T4', 'with experts', predictor => 'roof');
+SELECT split_part(helper.error_of(format('INSERT INTO perfmodel.profile (graph_id, gpu, batch, world_size, step_ms, parallel) VALUES (%s, ''T4'', 4, 16, 1, ''{"ep": 3}'')', :moe)), E'\n', 1) AS cannot_be;
 ROLLBACK;
 -- the curve of a divided model begins with the GPUs of one copy
 SELECT array_agg(world_size ORDER BY world_size), bool_and(helper.close(efficiency, samples_per_s / world_size / first)) AS efficiency

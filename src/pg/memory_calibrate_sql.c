@@ -221,7 +221,7 @@ leave_out_unfit(measured_row *rows, int n)
 	for (int i = 0; i < n; i++)
 	{
 		CHECK_FOR_INTERRUPTS();
-		if (pm_graph_look_up(rows[i].graph_id, &p) != NULL)
+		if (pm_graph_look_up(rows[i].graph_id, 0, &p) != NULL)
 			rows[left++] = rows[i];
 		else if (first.message == NULL)
 			first = p;

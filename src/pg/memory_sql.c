@@ -54,7 +54,7 @@ divide(const pm_parallel *q, pm_memory_question *m)
 	bool		narrow = m->question.dtype == PM_BF16 || m->question.dtype == PM_FP16;
 	const pm_memory_division by = {
 		.replicas = pm_sharers(q), .zero = q->zero, .tp = q->tp, .pp = q->pp, .micro_batches = q->accumulation, .interleave = q->interleave, .bucket_mb = q->bucket_mb,
-		.recompute = m->plan->segments, .sequence_parallel = q->sequence_parallel, .shard = q->shard, .cp = q->cp,
+		.recompute = m->plan->segments, .sequence_parallel = q->sequence_parallel, .shard = q->shard, .cp = q->cp, .ep = pm_expert_parts(q),
 		.master_bytes = q->master_weights ? (narrow ? 2 : 4) : 0
 	};
 

@@ -93,6 +93,10 @@ set_member(const char *name, const JsonbValue *v, pm_parallel *p)
 		p->pp = divisor(name, v, PM_MAX_PP);
 	else if (strcmp(name, "cp") == 0)
 		p->cp = divisor(name, v, PM_MAX_CP);
+	else if (strcmp(name, "ep") == 0)
+		p->ep = divisor(name, v, PM_MAX_EP);
+	else if (strcmp(name, "etp") == 0)
+		p->etp = divisor(name, v, PM_MAX_TP);
 	else if (strcmp(name, "shard") == 0)
 		p->shard = divisor(name, v, PM_MAX_WORLD);
 	else if (strcmp(name, "interleave") == 0)
@@ -121,7 +125,7 @@ set_member(const char *name, const JsonbValue *v, pm_parallel *p)
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 				 errmsg("unknown member \"%s\" of \"parallel\"", pm_shown_name(name)),
-				 errhint("Known are \"zero\", \"accumulation\", \"compression\", \"bucket_mb\", \"compile\", \"shard\", \"master_weights\", \"tp\", \"pp\", \"cp\", \"micro_batches\", \"interleave\", \"recompute\", \"sequence_parallel\".")));
+				 errhint("Known are \"zero\", \"accumulation\", \"compression\", \"bucket_mb\", \"compile\", \"shard\", \"master_weights\", \"tp\", \"pp\", \"cp\", \"ep\", \"etp\", \"micro_batches\", \"interleave\", \"recompute\", \"sequence_parallel\".")));
 }
 
 void

@@ -459,7 +459,7 @@ resolve_parallel(const pm_asked_words *q, pm_asked *to, pm_problem *p)
 	to->parallel = q->parallel;
 	to->fabric = NULL;
 	if (q->cluster == NULL && q->parallel.world_size == 1 && q->parallel.nodes <= 1 && q->parallel.accumulation == 1 &&
-		q->parallel.tp * q->parallel.pp * q->parallel.cp == 1 && q->parallel.shard == 0 && !q->parallel.master_weights && !q->parallel.recompute && !q->parallel.sequence_parallel)
+		q->parallel.tp * q->parallel.pp * q->parallel.cp == 1 && q->parallel.ep <= 1 && q->parallel.etp == 0 && q->parallel.shard == 0 && !q->parallel.master_weights && !q->parallel.recompute && !q->parallel.sequence_parallel)
 		return true;
 	if (to->sample.query.mode == PM_INFERENCE)
 	{
@@ -519,7 +519,7 @@ bool
 pm_question_resolve_alone(const pm_asked_words *q, pm_question *to, pm_cached **graph, pm_problem *p)
 {
 	memset(to, 0, sizeof(*to));
-	return resolve_device(q, to, p) && (*graph = pm_graph_look_up(q->graph_id, p)) != NULL;
+	return resolve_device(q, to, p) && (*graph = pm_graph_look_up(q->graph_id, pm_expert_part(q), p)) != NULL;
 }
 
 bool
@@ -551,7 +551,7 @@ pm_question_resolve_computed(const pm_asked_words *q, pm_asked *to, pm_problem *
 		return false;
 	pm_question_predictor(q, &to->ref);
 	to->merged = pm_predictor_merges(to->ref.predictor->kind, &to->ref.predictor->options);
-	if ((to->graph = pm_graph_look_up(q->graph_id, p)) == NULL)
+	if ((to->graph = pm_graph_look_up(q->graph_id, pm_expert_part(q), p)) == NULL)
 		return false;
 	s->query.layout = pm_layout_run(to->graph->has_layout, s->query.layout);
 	return true;

@@ -1,10 +1,11 @@
 /*
- * test_layouts.c - who sends to whom: sequences that GPUs share, weights that are
- * divided beside layers, and weights that are divided by groups.
+ * test_layouts.c - who sends to whom: sequences and experts that GPUs share, weights
+ * that are divided beside layers, and weights that are divided by groups.
  */
 #include "make_cluster.h"
 
 #include "scaling/context.h"
+#include "scaling/expert_parallel.h"
 #include "scaling/groups.h"
 
 /* 8 layers; 40 ms forward and 80 backward, a fifth of them attention; 8 for the update; 100 MB of gradients in one bucket. */
@@ -145,6 +146,96 @@ test_zero_3_with_tp(void)
 	CHECK_NEAR(s.comm_ms, 3 * (1.5 * sums + 2 * gather + scatter), 1e-6);
 }
 
+/* The same model, of which 60 MB of gradients are of experts in 4 of the layers. */
+static pm_step_shape
+mixture(void)
+{
+	pm_step_shape s = transformer();
+
+	s.expert_layers = 4;
+	s.sent_bytes = s.returned_bytes = 4 * 32e6;
+	s.expert_bytes = s.expert[0] = 60e6;
+	return s;
+}
+
+/* Eight copies of which each four divide the experts: two have the same. Tokens go there and back in both passes, and nothing is computed meanwhile. */
+static void
+test_experts(void)
+{
+	pm_fabric	f = fabric_of(PM_LINK_NVSWITCH, 3, switch_rows, 8);
+	double		messages = 2 * 4 * 2 * ms(&f, PM_ALL_TO_ALL, 32e6, 4, 1);
+	double		sum = ms(&f, PM_ALL_REDUCE, 40e6, 8, 1) + ms(&f, PM_ALL_REDUCE, 60e6, 2, 1);
+	double		parts = 8 / (1 + 0.6 * 3);
+	pm_parallel p = {.world_size = 8,.accumulation = 1,.tp = 1,.pp = 1,.cp = 1,.ep = 4};
+	pm_scaled	s = step_of(mixture(), p, &f);
+
+	CHECK_NEAR(s.step_ms, 128 + messages + sum, 1e-6);
+	CHECK_NEAR(s.comm_ms, messages + sum, 1e-6);
+	CHECK_NEAR(s.exposed_ms, messages + sum, 1e-6);
+	p.recompute = PM_RECOMPUTE_LAYERS;
+	CHECK_NEAR(step_of(mixture(), p, &f).comm_ms, 1.5 * messages + sum, 1e-6);
+	p.recompute = PM_RECOMPUTE_NOTHING;
+	p.accumulation = 3;
+	CHECK_NEAR(step_of(mixture(), p, &f).comm_ms, 3 * messages + sum, 1e-6);
+	/* states are divided among the copies of each weight */
+	p.accumulation = 1;
+	p.zero = 1;
+	s = step_of(mixture(), p, &f);
+	CHECK_NEAR(s.update_ms, 8 / parts, 1e-9);
+	CHECK_NEAR(pm_updaters(&p, 100e6, 60e6), 1 / (0.4 / 8 + 0.6 / 2), 1e-9);
+	p.zero = 3;
+	s = step_of(mixture(), p, &f);
+	CHECK_NEAR(s.comm_ms, messages + 2 * (ms(&f, PM_ALL_GATHER, 40e6, 8, 1) + ms(&f, PM_ALL_GATHER, 60e6, 2, 1)) + ms(&f, PM_REDUCE_SCATTER, 40e6, 8, 1) +
+			   ms(&f, PM_REDUCE_SCATTER, 60e6, 2, 1), 1e-6);
+	/* two GPUs a sequence send half of the tokens; one copy of each expert */
+	p = (pm_parallel) {.world_size = 8,.accumulation = 1,.tp = 1,.pp = 1,.cp = 2,.ep = 8};
+	s = step_of(mixture(), p, &f);
+	CHECK_NEAR(s.exposed_ms, 2 * 4 * 2 * ms(&f, PM_ALL_TO_ALL, 16e6, 8, 1) + ms(&f, PM_ALL_REDUCE, 40e6, 8, 1), 1e-6);
+	CHECK_EQ(pm_least_gpus(&p), 8);
+	p = (pm_parallel) {.tp = 2,.pp = 3,.cp = 4,.ep = 6};
+	CHECK_EQ(pm_least_gpus(&p), 2 * 3 * 12);
+}
+
+/* Beside layers and stages that GPUs share: each GPU of a layer sends its part, and what the layer's GPUs sum is as long as what the experts read. */
+static void
+test_experts_divided(void)
+{
+	pm_fabric	f = fabric_of(PM_LINK_NVSWITCH, 3, switch_rows, 8);
+	pm_parallel p = {.world_size = 8,.accumulation = 2,.zero = 1,.tp = 2,.pp = 1,.cp = 1,.ep = 4};
+	double		sums = 2 * 8 * 2 * ms(&f, PM_ALL_REDUCE, 16e6, 2, 1) + 2 * 4 * (ms(&f, PM_ALL_REDUCE, 32e6, 2, 1) - ms(&f, PM_ALL_REDUCE, 16e6, 2, 1));
+	double		messages = 2 * 4 * 2 * ms(&f, PM_ALL_TO_ALL, 16e6, 4, 1);
+	pm_scaled	s = step_of(mixture(), p, &f);
+	pm_scaled	before;
+
+	CHECK_NEAR(s.step_ms, 2 * (60 + sums + messages) + ms(&f, PM_ALL_REDUCE, 20e6, 4, 1) + 8.0 / 2 * (0.4 / 4 + 0.6), 1e-6);
+	p.zero = 3;
+	CHECK_NEAR(step_of(mixture(), p, &f).update_ms, 8.0 / 2 * (0.4 / 4 + 0.6), 1e-6);
+	/* experts that are whole, among the GPUs of two layers: nothing is summed behind them, and of each there are two copies */
+	p = (pm_parallel) {.world_size = 8,.accumulation = 1,.zero = 1,.tp = 2,.pp = 1,.cp = 1,.ep = 4,.etp = 1};
+	sums = 2 * (8 * 2 - 4) * ms(&f, PM_ALL_REDUCE, 16e6, 2, 1) + 2 * 4 * ms(&f, PM_ALL_GATHER, 16e6, 2, 1);
+	s = step_of(mixture(), p, &f);
+	CHECK_NEAR(s.step_ms, 60 + sums + messages + ms(&f, PM_ALL_REDUCE, 20e6, 4, 1) + ms(&f, PM_ALL_REDUCE, 30e6, 2, 1) + 8.0 / 2 * (0.4 / 4 + 0.6 / 2), 1e-6);
+	CHECK_NEAR(s.exposed_ms, s.comm_ms, 1e-6);
+	CHECK_EQ(pm_least_gpus(&p), 4);
+	p.sequence_parallel = true;
+	before = step_of(mixture(), (pm_parallel) {.world_size = 8,.accumulation = 1,.zero = 1,.tp = 2,.pp = 1,.cp = 1,.sequence_parallel = true}, &f);
+	CHECK_NEAR(step_of(mixture(), p, &f).comm_ms - before.comm_ms, messages - 2 * 4 * (ms(&f, PM_ALL_GATHER, 16e6, 2, 1) + ms(&f, PM_REDUCE_SCATTER, 16e6, 2, 1)) +
+			   ms(&f, PM_ALL_REDUCE, 20e6, 4, 1) + ms(&f, PM_ALL_REDUCE, 30e6, 2, 1) - ms(&f, PM_ALL_REDUCE, 50e6, 4, 1), 1e-6);
+	/* etp that is tp says nothing */
+	p.etp = 2;
+	before = step_of(mixture(), p, &f);
+	p.etp = 0;
+	CHECK_EQ(step_of(mixture(), p, &f).step_ms, before.step_ms);
+	/* half of the layers, half of their messages */
+	p = (pm_parallel) {.world_size = 8,.accumulation = 1,.tp = 1,.pp = 2,.cp = 1,.ep = 4};
+	before = step_of(mixture(), (pm_parallel) {.world_size = 8,.accumulation = 1,.tp = 1,.pp = 2,.cp = 1}, &f);
+	s = step_of(mixture(), p, &f);
+	CHECK_NEAR(s.comm_ms - before.comm_ms, 2 * 2 * 2 * ms(&f, PM_ALL_TO_ALL, 32e6, 4, 1) + ms(&f, PM_ALL_REDUCE, 20e6, 4, 1) - ms(&f, PM_ALL_REDUCE, 50e6, 4, 1), 1e-6);
+	/* a single GPU for them is none */
+	p.ep = 1;
+	CHECK_EQ(step_of(mixture(), p, &f).step_ms, before.step_ms);
+}
+
 /* What was updated in parts is sent in 16 bits. */
 static void
 test_master_weights(void)
@@ -190,6 +281,13 @@ test_refused(void)
 	refused((pm_parallel) {.world_size = 8,.zero = 3,.tp = 2,.pp = 1,.cp = 1,.shard = 3}, "3 does not divide 4");
 	refused((pm_parallel) {.world_size = 8,.zero = 3,.tp = 1,.pp = 1,.cp = 1,.shard = -4}, "shard must divide");
 	refused((pm_parallel) {.world_size = 8,.tp = 1,.pp = 1,.cp = 1,.shard = 4}, "shard needs zero");
+	refused((pm_parallel) {.world_size = 8,.tp = 2,.pp = 1,.cp = 1,.ep = 8}, "8 does not divide 4");
+	refused((pm_parallel) {.world_size = 8,.tp = 1,.pp = 1,.cp = 1,.ep = -2}, "ep must divide");
+	refused((pm_parallel) {.world_size = 8,.zero = 3,.tp = 1,.pp = 1,.cp = 1,.ep = 2,.shard = 4}, "ep together with shard");
+	refused((pm_parallel) {.world_size = 8,.tp = 4,.pp = 1,.cp = 1,.ep = 16,.etp = 1}, "16 does not divide 8");
+	refused((pm_parallel) {.world_size = 8,.tp = 4,.pp = 1,.cp = 1,.ep = 2,.etp = 1}, "2 is none of 4");
+	refused((pm_parallel) {.world_size = 8,.tp = 4,.pp = 1,.cp = 1,.ep = 2,.etp = 2}, "etp must be 1 or tp (4), not 2");
+	refused((pm_parallel) {.world_size = 8,.tp = 4,.pp = 1,.cp = 1,.etp = 1}, "etp needs ep");
 	CHECK_EQ(pm_layers_check(&p, &s, &st), PM_ERR_OPTION);
 	CHECK_HAS(st.message, "tp, pp and cp");
 	p.master_weights = true;
@@ -205,6 +303,8 @@ main(void)
 	test_context_launches();
 	test_shard();
 	test_zero_3_with_tp();
+	test_experts();
+	test_experts_divided();
 	test_master_weights();
 	test_refused();
 	return check_done("layouts");

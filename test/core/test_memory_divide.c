@@ -136,6 +136,28 @@ test_sequence_parallel(void)
 	}
 }
 
+/* Eight GPUs of which each four divide the experts: two have the same 60 of 80 MB, and divide their states. */
+static void
+test_expert_parallel(void)
+{
+	const pm_memory_plan plan = {
+		.weights = 80 * MB, .gradients = 80 * MB, .optimizer = 160 * MB, .expert_weights = 60 * MB, .expert_gradients = 60 * MB,
+		.asked = {.n_lines = 1, .lines = {{.fixed = 240 * MB, .per = 51 * MB}}}
+	};
+	pm_memory_division by = BY(8, 1, 1, 1, 1, 1, false, 25, false);
+	pm_memory_plan of;
+
+	by.ep = 4;
+	pm_memory_divide(&plan, &by, &of);
+	CHECK_NEAR(of.optimizer, (40 / 8.0 + 120 / 2.0) * MB, 1e-3);
+	CHECK_NEAR(of.asked.lines[0].per, 51 * MB, 1e-3);
+	by.zero = 3;
+	by.bucket_mb = 1;
+	pm_memory_divide(&plan, &by, &of);
+	CHECK_NEAR(of.weights, (20 / 8.0 + 60 / 2.0) * MB, 1e-3);
+	CHECK_NEAR(of.optimizer, (40 / 8.0 + 120 / 2.0) * MB, 1e-3);
+}
+
 /* Eight GPUs of which each two share a sequence: half of all activations, and all eight divide the optimizer's states. */
 static void
 test_context_parallel(void)
@@ -652,6 +674,7 @@ main(void)
 	pm_arena_init_malloc(&arena);
 	test_division();
 	test_context_parallel();
+	test_expert_parallel();
 	test_master_weights();
 	test_sequence_parallel();
 	test_gradients_on_their_way();

@@ -518,3 +518,31 @@ pm_crc32c(const void *p, size_t len)
 		crc = (crc >> 8) ^ crc_table[0][(crc ^ *s) & 255];
 	return ~crc;
 }
+
+/* ---------- numbers that divide others ---------- */
+
+#define MOST_LISTED		1024	/* nobody divides a layer further */
+
+int64_t
+pm_common_divisor(int64_t a, int64_t b)
+{
+	while (b != 0)
+	{
+		int64_t		rest = a % b;
+
+		a = b;
+		b = rest;
+	}
+	return a;
+}
+
+void
+pm_list_divisors(int64_t n, char *to, size_t size)
+{
+	size_t		len = 0;
+
+	to[0] = '\0';
+	for (int64_t d = 1; d <= n && d <= MOST_LISTED && len + 16 < size; d++)
+		if (n % d == 0)
+			len += snprintf(to + len, size - len, "%s%lld", len > 0 ? ", " : "", (long long) d);
+}

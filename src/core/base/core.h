@@ -122,6 +122,11 @@ char	   *pm_strdup(pm_arena *a, const char *s, size_t len);
 #define PM_SHOWN 64
 int			pm_shown(const char *s);
 
+/* The largest number that divides both; of 0 and another number, that one. */
+int64_t		pm_common_divisor(int64_t a, int64_t b);
+/* "1, 2, 3, 6": the numbers up to 1024 that divide n, as many as there is room for. */
+void		pm_list_divisors(int64_t n, char *to, size_t size);
+
 #define PM_NEW(a, type, count) ((type *) pm_alloc((a), (count), sizeof(type)))
 #define PM_NEW_PACKED(a, type, count) ((type *) pm_alloc_packed((a), (count), sizeof(type)))
 

@@ -37,6 +37,7 @@
  *   Ampere    A100 PCIe of 250 W 14.5 to 16 TFLOPS, of 300 W 17 (NeuSight)
  *   GA10x     RTX 3090 about 27 TFLOPS; Ada, Hopper: RTX 4090 about 58 TFLOPS, H100 PCIe 16 bits about 500 (what people report of
  *             cuBLAS; no measurements were at hand)
+ *   Blackwell B200 16 bits about 1,600 TFLOPS (the same); its lanes are taken for Hopper's, and those of GeForce and RTX PRO for Ada's
  */
 static const struct
 {
@@ -44,7 +45,7 @@ static const struct
 	double		pj;
 	double		matrix;
 }			energy[] = {
-	{6.0, 12, 1}, {7.0, 10, 9}, {7.5, 10, 9}, {8.0, 10, 14}, {8.6, 8, 5}, {8.9, 3.4, 5}, {9.0, 3.4, 11}
+	{6.0, 12, 1}, {7.0, 10, 9}, {7.5, 10, 9}, {8.0, 10, 14}, {8.6, 8, 5}, {8.9, 3.4, 5}, {9.0, 3.4, 11}, {10.0, 3.4, 16.5}, {12.0, 3.4, 5}
 };
 
 /* Whether a matrix product of this dtype runs on the units for it. */

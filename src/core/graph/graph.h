@@ -107,6 +107,8 @@ typedef struct pm_node
 				attrs_len;
 
 	/* filled by pm_graph_finish() */
+	bool		expert;			/* a product of tokens with experts, each with its own (experts.h) */
+	bool		routes;			/* a softmax that says which expert a token goes to */
 	bool	   *shared;			/* [n_weights] belongs to another node; NULL: none does */
 	bool		grad;			/* a gradient flows into its output: it or a producer has weights that are trained, and what
 								 * reads it leads to the loss */
@@ -114,6 +116,17 @@ typedef struct pm_node
 								 * broadcasting view (Expand) broadcasts */
 	pm_flow		flow;
 } pm_node;
+
+/* Experts of a graph (experts.h). */
+typedef struct pm_experts
+{
+	int			layers;			/* that have experts; 0: none does */
+	int64_t		common;			/* the largest number that divides the experts of each layer; 0: there are none */
+	int64_t		least;			/* of a layer */
+	int64_t		most;
+	double		sent;			/* elements of a sample that come to the experts of all layers */
+	double		returned;		/* and that go back from them */
+} pm_experts;
 
 typedef struct pm_graph
 {
@@ -132,6 +145,7 @@ typedef struct pm_graph
 	bool		family_derived;	/* from the model, or from the name when there is none */
 	int			n_unknown;		/* nodes whose operator is not in the catalogue */
 	bool		has_layout;		/* some operator works on channels-last tensors in a question in nhwc */
+	pm_experts	experts;
 	double		params;			/* trainable parameters, shared weights once */
 	double		frozen;			/* and those that are frozen */
 	uint64_t	structure;		/* hash of operators, shapes, attributes and edges;

@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "graph/experts.h"
 #include "graph/family.h"
 #include "graph/flow.h"
 #include "graph/op_catalogue.h"
@@ -446,6 +447,8 @@ pm_graph_finish(pm_graph *g, pm_arena *a, pm_status *st)
 	if (code == PM_OK)
 		code = derive(g, a, st);
 	if (code == PM_OK)
+		code = pm_experts_find(g, a, st);
+	if (code == PM_OK)
 		code = drop_unreached(g, a, st);
 	if (code == PM_OK)
 		code = derive_flow(g, a, st);
@@ -469,4 +472,16 @@ pm_graph_train_all(const pm_graph *g, pm_arena *a, const pm_graph **trained, pm_
 		t->nodes[i].attrs.frozen = false;
 	code = derive(t, a, st);
 	return code == PM_OK ? derive_flow(t, a, st) : code;
+}
+
+pm_code
+pm_graph_resized(pm_graph *g, pm_arena *a, pm_status *st)
+{
+	pm_code		code;
+
+	g->params = g->frozen = 0;
+	for (int i = 0; i < g->n_nodes; i++)
+		*(g->nodes[i].attrs.frozen ? &g->frozen : &g->params) += pm_node_params(&g->nodes[i]);
+	code = derive_flow(g, a, st);
+	return code == PM_OK ? pm_structure_hash(g, a, &g->structure, st) : code;
 }

@@ -21,6 +21,9 @@ pm_code		pm_graph_finish(pm_graph *g, pm_arena *a, pm_status *st);
  */
 pm_code		pm_graph_train_all(const pm_graph *g, pm_arena *a, const pm_graph **trained, pm_status *st);
 
+/* After sizes of nodes of a finished graph have changed: what is computed from them.  PM_ERR_MEMORY; PM_CANCELLED. */
+pm_code		pm_graph_resized(pm_graph *g, pm_arena *a, pm_status *st);
+
 /* Give a finished graph another name. If its family was derived from the old name, it is derived again. PM_ERR_MEMORY. */
 pm_code		pm_graph_rename(pm_graph *g, const char *name, pm_arena *a, pm_status *st);
 

@@ -11,7 +11,7 @@ pm_node_attends(const pm_node *n)
 {
 	const char *name = pm_op_name(n->op);
 
-	return strcmp(name, "Attention") == 0 || (strcmp(name, "Softmax") == 0 && n->shape.rank >= 3);
+	return strcmp(name, "Attention") == 0 || (strcmp(name, "Softmax") == 0 && n->shape.rank >= 3 && !n->routes);
 }
 
 bool

@@ -6,7 +6,7 @@
 
 #include "graph/graph.h"
 
-/* Whether a node is the one operator of its layer that attends: softmax over the scores, or all of the attention in one. */
+/* Whether a node is the one operator of its layer that attends: softmax over the scores (not of a router of experts), or all of the attention in one. */
 bool		pm_node_attends(const pm_node *n);
 
 /* Whether it is a norm of transformers: LayerNorm or RMSNorm. */

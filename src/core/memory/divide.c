@@ -25,11 +25,20 @@ gradients_at(const parts *p, double there, double fresh)
 	return there / p->sharers + fmin(fresh, p->gathered) + p->buckets;
 }
 
-/* GPUs that divide what zero divides. */
-static int
-sharing(const pm_memory_division *by)
+/* GPUs among which zero divides so many bytes, those of experts among fewer: in the mean. */
+static double
+sharing_of(const pm_memory_division *by, double bytes, double experts)
 {
-	return by->shard > 0 ? by->shard : by->replicas;
+	if (by->shard > 0)
+		return by->shard;
+	return by->replicas / (1 + (by->ep > 1 && bytes > 0 ? fmin(1, experts / bytes) * (by->ep - 1) : 0));
+}
+
+/* The same of gradients, and of the states of the optimizer, which go with them. */
+static double
+sharing(const pm_memory_plan *plan, const pm_memory_division *by)
+{
+	return sharing_of(by, plan->gradients, plan->expert_gradients);
 }
 
 /* Bytes that are left of each byte of weights. */
@@ -46,7 +55,7 @@ divide_weights(const pm_memory_plan *plan, const pm_memory_division *by, parts *
 	parts		two = *p;
 	double		whole = (plan->root_weights + plan->pair_weights) / by->tp * narrowed(by);
 
-	p->weights = fmin(two.weights, two.weights / sharing(by) + whole);
+	p->weights = fmin(two.weights, two.weights / sharing_of(by, plan->weights, plan->expert_weights) + whole);
 	p->gathered = (plan->root_weights + plan->unit_weights) / by->tp;
 	if (by->master_bytes == 0)
 		p->copied = plan->weights > 0 ? p->weights / plan->weights : 0;
@@ -77,14 +86,14 @@ divide_parts(const pm_memory_plan *plan, const pm_memory_division *by)
 	if (by->replicas <= 1)
 		return p;
 	if (by->zero >= 1)
-		p.optimizer /= sharing(by);
+		p.optimizer /= sharing(plan, by);
 	/* a group of one divides nothing */
-	if (by->zero <= 1 || sharing(by) == 1)
+	if (by->zero <= 1 || sharing(plan, by) <= 1)
 	{
 		p.buckets = by->master_bytes > 0 ? 0 : p.all;
 		return p;
 	}
-	p.sharers = sharing(by);
+	p.sharers = sharing(plan, by);
 	p.gathered = p.messages = fmax(2 * by->bucket_mb * PM_MB, plan->largest_weights / by->tp);
 	if (by->zero == 3)
 		divide_weights(plan, by, &p);
@@ -229,7 +238,7 @@ divide_reserved(const pm_memory_plan *plan, const pm_memory_division *by, const 
 static double
 scratch_of(const pm_memory_plan *plan, const pm_memory_division *by)
 {
-	double		updaters = (double) by->tp * by->pp * (by->zero >= 1 ? sharing(by) : 1);
+	double		updaters = (double) by->tp * by->pp * (by->zero >= 1 ? sharing(plan, by) : 1);
 
 	return updaters > 1 ? fmin(plan->scratch, plan->gradients / updaters) : plan->scratch;
 }

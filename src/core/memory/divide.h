@@ -19,6 +19,7 @@ typedef struct pm_memory_division
 	bool		sequence_parallel;	/* what tp leaves whole of the activations is divided by the sequence */
 	int			shard;			/* of the replicas, how many divide what zero divides; 0: all */
 	int			cp;				/* of the replicas, how many share each sequence; 0: 1 */
+	int			ep;				/* in how many parts the replicas have the experts; the plan has one of these; 0: 1 */
 	int			master_bytes;	/* the plan's of an element of weights, where these become 16 bits and the optimizer keeps masters in 32; 0: they do not */
 } pm_memory_division;
 
@@ -34,7 +35,8 @@ typedef struct pm_memory_division
  * With master weights, gradients have a buffer of their own, and no copies; their
  * type stays that of the plan (Megatron-Core's distributed optimizer has 4 bytes
  * of gradients beside 2 of weights, DeepSpeed's BF16 2 and 2).
- * From zero 1 on, the update is of a part of the weights.  Of the activations a GPU of a
+ * From zero 1 on, the update is of a part of the weights.  With ep, those of experts are on fewer GPUs, and zero divides
+ * them among these alone.  Of the activations a GPU of a
  * tensor-parallel group has (10 + 24 / tp) / 34, and 1 / tp of the scores of
  * attentions (Korthikanti et al., arXiv 2205.05198).  Checkpoints are not divided.  With sequence parallelism it has
  * 1 / tp of all of them, checkpoints too, and the input of one product, and its

@@ -322,6 +322,11 @@ sum_persistent(const pm_step *s, const pm_graph *g, const pm_step_options *o, pm
 	{
 		double		count = 0;
 
+		if (g->nodes[i].expert)
+		{
+			plan->expert_weights += pm_node_params(&g->nodes[i]) * size;
+			plan->expert_gradients += o->inference || g->nodes[i].attrs.frozen ? 0 : pm_node_params(&g->nodes[i]) * size;
+		}
 		for (int k = 0; k < g->nodes[i].n_weights; k++)
 			count += pm_shape_count(&g->nodes[i].weights[k]);
 		plan->largest_weights = count * size > plan->largest_weights ? count * size : plan->largest_weights;

@@ -41,6 +41,8 @@ typedef struct pm_memory_plan
 	double		gradients;		/* of all weights; 0 in inference */
 	double		optimizer;
 	double		largest_weights;	/* of one operator */
+	double		expert_weights, /* of weights, those of experts (graph/experts.h), */
+				expert_gradients;	/* and of gradients */
 	double		root_weights,	/* of units.h */
 				unit_weights,
 				pair_weights;

@@ -55,6 +55,8 @@ add_operator(pm_buckets *b, const pm_skeleton *s, int i, pm_dtype dtype, const l
 	b->bytes[b->n] += w.params * element_bytes(dtype);
 	if (n->attrs.frozen)
 		b->frozen[b->n] += pm_node_params(n) * element_bytes(dtype);
+	if (n->expert)
+		*(n->attrs.frozen ? &b->frozen_expert[b->n] : &b->expert[b->n]) += pm_node_params(n) * element_bytes(dtype);
 	b->done[(size_t) b->n * b->tokens + s->token_of[i]]++;
 	return b->bytes[b->n] >= (b->n == 0 ? l->first : l->gradients) || b->bytes[b->n] + b->frozen[b->n] >= l->weights;
 }
@@ -187,13 +189,15 @@ pm_buckets_build(const pm_skeleton *s, pm_dtype dtype, double bucket_mb, pm_aren
 	*b = (pm_buckets) {.tokens = s->n, .bucket_mb = bucket_mb, .message_bytes = bucket_mb * MIB, .narrow = element_bytes(dtype) == 2};
 	b->bytes = PM_NEW_PACKED(a, double, room);
 	b->frozen = PM_NEW_PACKED(a, double, room);
+	b->expert = PM_NEW_PACKED(a, double, room);
+	b->frozen_expert = PM_NEW_PACKED(a, double, room);
 	b->done = PM_NEW_PACKED(a, float, (size_t) room * s->n);
 	b->head = PM_NEW_PACKED(a, float, s->n);
 	b->whole = PM_NEW_PACKED(a, float, s->n);
 	b->again = PM_NEW_PACKED(a, float, s->n);
 	b->core = PM_NEW_PACKED(a, float, s->n);
 	b->attends = PM_NEW_PACKED(a, float, s->n);
-	if (b->frozen == NULL || b->again == NULL || b->core == NULL || b->attends == NULL || b->whole == NULL || b->bytes == NULL || b->done == NULL || b->head == NULL)
+	if (b->frozen == NULL || b->expert == NULL || b->frozen_expert == NULL || b->again == NULL || b->core == NULL || b->attends == NULL || b->whole == NULL || b->bytes == NULL || b->done == NULL || b->head == NULL)
 		return pm_no_memory(st, a);
 	for (int i = s->dag.n - 1; i >= 0; i--)
 	{
@@ -204,6 +208,7 @@ pm_buckets_build(const pm_skeleton *s, pm_dtype dtype, double bucket_mb, pm_aren
 	}
 	count_layers(s, b);
 	b->heads = pm_heads_of(s->graph);
+	b->experts = s->graph->experts;
 	count_again(s, b);
 	count_fused(s, b);
 	if ((rc = count_core(s, a, b, st)) != PM_OK)

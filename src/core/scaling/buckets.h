@@ -23,10 +23,13 @@ typedef struct pm_buckets
 	bool		narrow;			/* gradients have 16 bits, not 32 */
 	double	   *bytes;			/* [n] of gradients, in the order in which they are sent */
 	double	   *frozen;			/* [n] of weights without gradients, of the same operators */
+	double	   *expert;			/* [n] of bytes, those of experts, */
+	double	   *frozen_expert;	/* [n] and of frozen */
 	float	   *done;			/* [n, tokens] copies of a token whose backward pass ends between bucket k - 1 and k */
 	double		message_bytes;	/* as large as a message gets, unless one operator alone has more */
 	int			layers;			/* of a transformer: operators that attend; 0: none */
 	pm_heads	heads;			/* of the layers */
+	pm_experts	experts;
 	double		activation;		/* elements of one sample that a layer hands to the next */
 	float	   *whole;			/* [tokens] copies that tensor parallelism does not divide: norms, and what is added or dropped between layers */
 	float	   *head;			/* [tokens] copies behind the last norm: what follows the layers */

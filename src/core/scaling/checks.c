@@ -43,6 +43,51 @@ check_shard(const pm_parallel *p, pm_status *st)
 	return PM_OK;
 }
 
+/* Whether the GPUs of a layer share each expert, or do not. */
+static pm_code
+check_expert_layers(const pm_parallel *p, pm_status *st)
+{
+	if (p->etp == 0 || (p->etp == p->tp && p->ep > 0))
+		return PM_OK;
+	if (p->ep == 0)
+		pm_fail(st, PM_ERR_OPTION, "etp needs ep");
+	else if (p->etp != 1)
+		pm_fail(st, PM_ERR_OPTION, "etp must be 1 or tp (%d), not %d", p->tp, p->etp);
+	else if (p->ep % p->tp != 0)
+		pm_fail(st, PM_ERR_OPTION, "with etp 1, ep must be a multiple of tp, and %d is none of %d", p->ep, p->tp);
+	else
+		return PM_OK;
+	pm_detail(st, "etp is the number of GPUs that share each expert. With 1, the GPUs of a layer are among the ep that divide the experts.");
+	pm_hint(st, "Leave etp out, or give ep, such as {\"tp\": 2, \"ep\": 8, \"etp\": 1}.");
+	return PM_ERR_OPTION;
+}
+
+static pm_code
+check_experts(const pm_parallel *p, pm_status *st)
+{
+	char		divisors[200];
+	int			gpus = pm_sharers(p) * (p->etp == 1 ? p->tp : 1);	/* among which they can be divided */
+
+	if (check_expert_layers(p, st) != PM_OK)
+		return PM_ERR_OPTION;
+	if (p->ep == 0)
+		return PM_OK;
+	if (p->ep < 1 || p->ep > PM_MAX_EP || gpus % p->ep != 0)
+	{
+		pm_list_divisors(gpus, divisors, sizeof(divisors));
+		pm_fail(st, PM_ERR_OPTION, "ep must divide the number of GPUs that have the same part of the model, and %d does not divide %d", p->ep, gpus);
+		pm_detail(st, p->etp == 1 ? "With etp 1, they are world_size / pp." : "They are world_size / (tp * pp).");
+		pm_hint(st, "ep can be %s; or give more GPUs.", divisors);
+		return PM_ERR_OPTION;
+	}
+	if (p->ep == 1 || p->shard == 0)
+		return PM_OK;
+	pm_fail(st, PM_ERR_OPTION, "ep together with shard is not known");
+	pm_detail(st, "Trainers differ in whether the experts are divided within a shard or across shards.");
+	pm_hint(st, "Leave shard or ep out.");
+	return PM_ERR_OPTION;
+}
+
 pm_code
 pm_parallel_check_numbers(const pm_parallel *p, pm_status *st)
 {
@@ -72,7 +117,7 @@ pm_parallel_check_numbers(const pm_parallel *p, pm_status *st)
 		pm_hint(st, "Say \"zero\": 2, or leave pp out.");
 		return PM_ERR_OPTION;
 	}
-	if (check_shard(p, st) != PM_OK)
+	if (check_shard(p, st) != PM_OK || check_experts(p, st) != PM_OK)
 		return PM_ERR_OPTION;
 	if (!(p->bucket_mb >= PM_BUCKET_MB_MIN && p->bucket_mb <= PM_BUCKET_MB_MAX))
 		return pm_fail(st, PM_ERR_OPTION, "bucket_mb must be between %g and %g, not %g", PM_BUCKET_MB_MIN, PM_BUCKET_MB_MAX, p->bucket_mb);

@@ -10,7 +10,7 @@ void
 pm_context_shape(const pm_step_shape *s, int cp, pm_step_shape *to)
 {
 	double		passes_ms;
-	double	   *parts[] = {&to->forward_ms, &to->backward_ms, &to->again_ms, &to->core_ms, &to->head_ms, &to->undivided_ms, &to->attend_ms, &to->attend_backward_ms, &to->activation_bytes};
+	double	   *parts[] = {&to->forward_ms, &to->backward_ms, &to->again_ms, &to->core_ms, &to->head_ms, &to->undivided_ms, &to->attend_ms, &to->attend_backward_ms, &to->activation_bytes, &to->sent_bytes, &to->returned_bytes};
 
 	*to = *s;
 	for (int i = 0; i < (int) (sizeof(parts) / sizeof(parts[0])); i++)

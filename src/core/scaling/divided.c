@@ -13,6 +13,7 @@
  */
 #include "scaling/divided.h"
 #include "scaling/context.h"
+#include "scaling/expert_parallel.h"
 #include "scaling/groups.h"
 
 #include <math.h>
@@ -85,12 +86,15 @@ static double
 gradients_ms(const division *d, double share)
 {
 	pm_group	g = pm_group_of(d->p, d->f, pm_sharers(d->p), d->p->tp);
+	pm_group	same = pm_group_of(d->p, d->f, pm_expert_copies(d->p), pm_sharers(d->p) / pm_expert_copies(d->p) * d->p->tp);
 	double		travels = pm_travelling(d->s, d->p);
-	double		bytes = d->s->gradient_bytes * share / d->p->tp;
+	double		experts = pm_expert_parts(d->p) > 1 ? d->s->expert_bytes : 0;
+	double		part = share / d->p->tp;
 
 	if (d->p->zero >= 1)
 		travels = (travels + pm_weights_travelling(d->s, d->p)) / 2;
-	return pm_group_us(&g, PM_ALL_REDUCE, bytes * travels) * d->comm_factor / 1000;
+	return (pm_group_us(&g, PM_ALL_REDUCE, (d->s->gradient_bytes - experts) * part * travels) + pm_group_us(&same, PM_ALL_REDUCE, experts * part * travels)) *
+		d->comm_factor / 1000;
 }
 
 /*
@@ -113,6 +117,7 @@ typedef struct stage_ms
 	double		launches;		/* and by the processor, which hands out kernels and messages one after the other */
 	double		sums;			/* of tensor parallelism, all messages */
 	double		context;		/* of context parallelism, all messages */
+	double		experts;		/* of expert parallelism, all messages */
 	double		layers;			/* with all that waits for messages */
 	double		head;
 } stage_ms;
@@ -137,10 +142,11 @@ stage_of(const division *d, double stage_layers, double stretch)
 	double		gathers = p->sequence_parallel ? layer_collective_ms(d, PM_ALL_GATHER, stage_layers) : 0;
 	double		gathers_left = gathers_left_ms(d, gathers, s->backward_ms / p->tp * stage * stretch);
 	pm_messages_ms context = {0};
+	pm_messages_ms experts = pm_expert_messages(s, p, d->f, d->comm_factor, stage);
 	double		sums = passes * layer_sums_ms(d, stage_layers);
 	stage_ms	ms = {
 		.computed = layers_ms * stretch,
-		.launches = floor_ms * stage * stretch + layer_calls(p, passes) * stage_layers * CALL_MS,
+		.launches = floor_ms * stage * stretch + (layer_calls(p, passes) * stage_layers + pm_expert_calls(s, p) * stage) * CALL_MS,
 		.sums = sums + gathers,
 		/* the head's few kernels are large, and start when those of the layers have been launched */
 		.head = s->head_ms / p->tp * stretch
@@ -149,7 +155,8 @@ stage_of(const division *d, double stage_layers, double stretch)
 	if (p->cp > 1)
 		context = pm_context_messages(s, p, d->f, d->comm_factor, stage_layers);
 	ms.context = context.all_ms;
-	ms.layers = fmax(ms.computed + sums + gathers_left + context.left_ms, ms.launches);
+	ms.experts = experts.all_ms;
+	ms.layers = fmax(ms.computed + sums + gathers_left + context.left_ms + experts.left_ms, ms.launches);
 	return ms;
 }
 
@@ -164,12 +171,12 @@ pm_divided_step(const pm_step_shape *s, const pm_parallel *p, const pm_fabric *f
 	double		handing = 2 * p->interleave * hand_over_ms(&d);
 	double		micro = ms.layers + ms.head + handing;
 	double		gradients = gradients_ms(&d, stage);
-	double		update = s->update_ms * stage / p->tp / (p->zero >= 1 ? pm_shard(p) : 1);
+	double		update = s->update_ms * stage / p->tp / pm_updaters(p, s->gradient_bytes, s->expert_bytes);
 	double		working = fmax(ms.computed, ms.launches);
 	double		core_ms = p->recompute == PM_RECOMPUTE_ATTENTION ? s->core_ms : 0;
 
 	to->step_ms = micro * in_a_row(p) + gradients + update;
-	to->comm_ms = (ms.sums + ms.context + handing) * p->accumulation + gradients;
+	to->comm_ms = (ms.sums + ms.context + ms.experts + handing) * p->accumulation + gradients;
 	/* sums that are done before the next kernel has been launched keep nothing waiting */
 	to->exposed_ms = (ms.layers - working + handing) * p->accumulation + gradients;
 	to->compute_ms = to->step_ms - to->exposed_ms;
@@ -190,12 +197,15 @@ pm_tensor_shape(const pm_step_shape *s, const pm_parallel *p, const pm_fabric *f
 	to->update_ms /= p->tp;
 	pm_stretch_passes(to, all_ms > 0 ? (ms.layers + ms.head) / all_ms : 1);
 	to->gradient_bytes /= p->tp;
+	to->expert_bytes /= p->tp;
 	to->frozen_bytes /= p->tp;
 	for (int k = 0; k < s->n; k++)
 	{
+		to->expert[k] /= p->tp;
+		to->frozen_expert[k] /= p->tp;
 		to->bytes[k] /= p->tp;
 		to->frozen[k] /= p->tp;
 	}
-	messages->all_ms = ms.sums + ms.context;
+	messages->all_ms = ms.sums + ms.context + ms.experts;
 	messages->left_ms = ms.layers - fmax(ms.computed, ms.launches);
 }

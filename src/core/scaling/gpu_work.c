@@ -2,6 +2,7 @@
  * gpu_work.c - the roofline time of a GPU in a step.
  */
 #include "scaling/gpu_work.h"
+#include "scaling/expert_parallel.h"
 #include "scaling/groups.h"
 
 /* Copies of token i that are computed again. Megatron computes whole layers again, PyTorch not quite. */
@@ -20,6 +21,8 @@ pm_gpu_roofline_ms(const pm_buckets *b, const pm_tokens *work, const pm_parallel
 {
 	double		passes_us = 0;	/* of a batch, on a GPU that has all layers */
 	double		update_us = 0;
+	double		gradients = 0;
+	double		experts = 0;
 
 	for (int i = 0; i < work->n; i++)
 	{
@@ -32,8 +35,11 @@ pm_gpu_roofline_ms(const pm_buckets *b, const pm_tokens *work, const pm_parallel
 		passes_us += (copies * (us[0] + us[1]) + copies_again(b, work, p, i) * us[0]) * share;
 		update_us += copies * us[2];
 	}
-	/* replicas divide the update, too, where they divide the states */
-	if (p->zero >= 1)
-		update_us /= pm_shard(p);
+	for (int k = 0; k < b->n; k++)
+	{
+		gradients += b->bytes[k];
+		experts += b->expert[k];
+	}
+	update_us /= pm_updaters(p, gradients, experts);
 	return (p->accumulation * passes_us / p->cp + update_us / p->tp) / p->pp / 1000;
 }

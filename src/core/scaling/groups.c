@@ -17,15 +17,25 @@ pm_shard(const pm_parallel *p)
 	return p->shard > 0 ? p->shard : pm_sharers(p);
 }
 
+int
+pm_expert_copies(const pm_parallel *p)
+{
+	return pm_sharers(p) / pm_expert_parts(p);
+}
+
+static int64_t
+common_multiple(int64_t a, int64_t b)
+{
+	return a / pm_common_divisor(a, b) * b;
+}
+
 int64_t
 pm_least_gpus(const pm_parallel *p)
 {
-	int64_t		sharers = p->cp;
+	/* shards, those that divide the experts and the GPUs of a sequence divide those that have the same part of the model */
+	int64_t		sharers = common_multiple(p->cp, p->shard > 0 ? p->shard : 1);
 
-	/* both a shard and the GPUs of a sequence divide those that have the same part of the model */
-	while (p->shard > 0 && sharers % p->shard != 0)
-		sharers += p->cp;
-	return sharers * p->tp * p->pp;
+	return common_multiple(sharers, pm_expert_parts(p)) * p->tp * p->pp;
 }
 
 /* Machines are full but for the last one, unless more of them were asked for than are needed. */

@@ -16,6 +16,9 @@ int			pm_sharers(const pm_parallel *p);
 /* Of these, how many divide what zero divides; the parts are alike in each group of so many. */
 int			pm_shard(const pm_parallel *p);
 
+/* GPUs that have the same experts, of those that have the same part of the model. */
+int			pm_expert_copies(const pm_parallel *p);
+
 /* The smallest number of GPUs that p can divide a model among, whatever its world_size: the others are its multiples. */
 int64_t		pm_least_gpus(const pm_parallel *p);
 

@@ -3,15 +3,12 @@
  */
 #include "scaling/heads.h"
 
-#include <stdio.h>
 #include <string.h>
 
 #include "graph/op_catalogue.h"
 
 /* From a softmax back to its product: scaled, masked, cast, in another shape. */
 #define MOST_BETWEEN	8
-
-#define MOST_LISTED		1024	/* nobody divides a layer further */
 
 static bool
 is_op(const pm_node *n, const char *name)
@@ -54,19 +51,6 @@ heads_of(const pm_graph *g, const pm_node *n)
 	return n->shape.rank == 3 && n->shape.dim[0] > 1 ? n->shape.dim[0] : 0;
 }
 
-static int64_t
-common_divisor(int64_t a, int64_t b)
-{
-	while (b != 0)
-	{
-		int64_t		rest = a % b;
-
-		a = b;
-		b = rest;
-	}
-	return a;
-}
-
 pm_heads
 pm_heads_of(const pm_graph *g)
 {
@@ -80,21 +64,9 @@ pm_heads_of(const pm_graph *g)
 			continue;
 		h.least = h.common == 0 || n < h.least ? n : h.least;
 		h.most = n > h.most ? n : h.most;
-		h.common = common_divisor(n, h.common);
+		h.common = pm_common_divisor(n, h.common);
 	}
 	return h;
-}
-
-/* "1, 2, 3, 6": the numbers that divide n, as many as there is room for. */
-static void
-list_divisors(int64_t n, char *to, size_t size)
-{
-	size_t		len = 0;
-
-	to[0] = '\0';
-	for (int64_t d = 1; d <= n && d <= MOST_LISTED && len + 16 < size; d++)
-		if (n % d == 0)
-			len += snprintf(to + len, size - len, "%s%lld", len > 0 ? ", " : "", (long long) d);
 }
 
 pm_code
@@ -105,7 +77,7 @@ pm_heads_check(int tp, const pm_heads *h, pm_status *st)
 
 	if (h->common == 0 || h->common % tp == 0)
 		return PM_OK;
-	list_divisors(h->common, divisors, sizeof(divisors));
+	pm_list_divisors(h->common, divisors, sizeof(divisors));
 	pm_fail(st, PM_ERR_OPTION, "tp must divide the attention heads of each layer, and %d does not divide %lld", tp, (long long) odd);
 	if (h->least == h->most)
 		pm_detail(st, "Each layer of the graph has %lld heads.", (long long) h->most);

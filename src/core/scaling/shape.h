@@ -34,16 +34,28 @@ typedef struct pm_parallel
 	int			shard;			/* copies that divide what zero divides, each group of so many alike (HSDP); 0: all */
 	bool		compile;		/* torch.compile: operators between products are fused; also on one GPU, and in inference */
 	bool		master_weights; /* weights have 16 bits, and their masters in 32 are among the optimizer's states */
+	int			ep;				/* of the GPUs that have the same part of the model, how many divide its experts; 0 or 1: each has all */
+	int			etp;			/* 1: the GPUs of a layer do not share each expert, and are among the ep that divide them; 0: they do, as all of the layer */
 } pm_parallel;
 
 #define PM_MAX_ACCUMULATION 65536
 #define PM_MAX_TP			1024
 #define PM_MAX_PP			1024
 #define PM_MAX_CP			1024
+#define PM_MAX_EP			1024
 #define PM_PARALLEL_NONE {.world_size = 1, .accumulation = 1, .bucket_mb = PM_BUCKET_MB_USUAL, .tp = 1, .pp = 1, .interleave = 1, .cp = 1}
 
 /* Copies of the model that train on different samples. */
 #define PM_REPLICAS(p) ((p)->world_size / ((p)->tp * (p)->pp * (p)->cp))
+
+/* The share of the experts that the tp GPUs of a layer have together is one of so many. */
+static inline int
+pm_expert_parts(const pm_parallel *p)
+{
+	int			parts = p->etp == 1 ? p->ep / p->tp : p->ep;
+
+	return parts > 1 ? parts : 1;
+}
 
 typedef struct pm_scaled
 {
@@ -80,10 +92,16 @@ typedef struct pm_step_shape
 	double		again_ms;		/* of the forward pass, what is computed again where activations are not kept, */
 	double		core_ms,		/* and where only those of attention are not, */
 				core_launch_ms; /* whose kernels take so long to launch */
+	int			expert_layers;	/* that have experts; the model is that of a GPU, with its experts alone */
+	double		sent_bytes,		/* of a batch, what comes to the experts of all layers, */
+				returned_bytes;	/* and goes back from them */
+	double		expert_bytes;	/* of gradient_bytes, those of experts */
 	double		attend_ms,		/* of the forward pass, attention in all layers: from the scores to the product with the values, */
 				attend_backward_ms; /* and of the backward pass */
 	double		bytes[PM_MAX_BUCKETS + 1];
 	double		frozen[PM_MAX_BUCKETS + 1]; /* bytes of weights without gradients */
+	double		expert[PM_MAX_BUCKETS + 1]; /* of bytes, those of experts, */
+	double		frozen_expert[PM_MAX_BUCKETS + 1];	/* and of frozen */
 	double		bucket_ms[PM_MAX_BUCKETS + 1];	/* of the backward pass, from a bucket to the next */
 } pm_step_shape;
 

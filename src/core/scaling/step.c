@@ -10,6 +10,7 @@
 #include "scaling/context.h"
 #include "scaling/divided_correction.h"
 #include "scaling/divided.h"
+#include "scaling/expert_parallel.h"
 #include "scaling/groups.h"
 
 #include <math.h>
@@ -32,6 +33,7 @@ typedef struct timeline
 	pm_group	all;			/* GPUs that sum their gradients, */
 	pm_group	within;			/* those among which they are divided, */
 	pm_group	across;			/* and those that have the same part of them; n 1: there are no others */
+	pm_group	experts;		/* those that have the same experts; all, if each has all experts */
 	double		message_bytes;
 	bool		joined;			/* whether buckets travel together until a message is full */
 	double		stretch;		/* of computing, by stragglers and by what travels meanwhile */
@@ -40,35 +42,42 @@ typedef struct timeline
 	double		sum_ms[PM_MAX_BUCKETS + 1];	/* of the sum of a bucket over all GPUs */
 } timeline;
 
-/* ms of one message. What has been summed within a group of GPUs is summed across the groups, each GPU its part (HSDP). */
+/*
+ * ms of one message. What has been summed within a group of GPUs is summed across the groups, each GPU its part (HSDP).
+ * experts: of weights that are not on all GPUs.
+ */
 static double
-message_ms(const timeline *t, pm_collective op, double bytes)
+message_ms(const timeline *t, pm_collective op, double bytes, bool experts)
 {
-	double		us = pm_group_us(op == PM_ALL_REDUCE ? &t->all : &t->within, op, bytes);
+	double		us = pm_group_us(experts ? &t->experts : op == PM_ALL_REDUCE ? &t->all : &t->within, op, bytes);
 
 	if (op == PM_REDUCE_SCATTER && t->across.n > 1)
 		us += pm_group_us(&t->across, PM_ALL_REDUCE, bytes / t->within.n);
 	return us * t->comm_factor / 1000;
 }
 
-/*
- * ms of a collective on all bytes of bucket k, divided into messages; where a message has several buckets, this one's share
- * of it.  FSDP gathers frozen weights, too.
- */
+/* ms of a collective on so many bytes, divided into messages; where a message has several buckets, these bytes' share of it. */
+static double
+messages_ms(const timeline *t, pm_collective op, double all, double share, bool experts)
+{
+	double		messages = all / fmax(t->message_bytes, 1);
+
+	if (all <= 0)
+		return 0;
+	if (!t->joined || messages > 1)
+		messages = fmax(1, rint(messages));
+	return messages * message_ms(t, op, all * share / messages, experts);
+}
+
+/* The same on all bytes of bucket k.  FSDP gathers frozen weights, too. */
 static double
 bucket_collective_ms(timeline *t, pm_collective op, int k, double share)
 {
-	double		all = t->s->bytes[k] + (op == PM_ALL_GATHER && t->p->zero == 3 ? t->s->frozen[k] : 0);
-	double		messages = all / fmax(t->message_bytes, 1);
-	double		bytes;
-	double		ms = 0;
+	bool		frozen = op == PM_ALL_GATHER && t->p->zero == 3;
+	double		all = t->s->bytes[k] + (frozen ? t->s->frozen[k] : 0);
+	double		experts = pm_expert_parts(t->p) > 1 ? t->s->expert[k] + (frozen ? t->s->frozen_expert[k] : 0) : 0;
+	double		ms = messages_ms(t, op, all - experts, share, false) + messages_ms(t, op, experts, share, true);
 
-	if (!t->joined || messages > 1)
-		messages = fmax(1, rint(messages));
-	bytes = all * share / messages;
-
-	if (all > 0)
-		ms = messages * message_ms(t, op, bytes);
 	t->comm_ms += ms;
 	return ms;
 }
@@ -164,7 +173,7 @@ sharded_backward(timeline *t, double backward_ms, double weights, double gradien
 static double
 update_ms(const pm_step_shape *s, const pm_parallel *p)
 {
-	return s->update_ms / (p->zero == 0 ? 1 : pm_shard(p));
+	return s->update_ms / pm_updaters(p, s->gradient_bytes, s->expert_bytes);
 }
 
 /* Divided states: each GPU updates its part, and sends the new weights to the others. */
@@ -236,7 +245,10 @@ pm_step_shape_of(const pm_buckets *b, const pm_tokens *work, int64_t batch, doub
 	to->heads = b->heads;
 	to->activation_bytes = b->activation * batch * (work->dtype == PM_FP32 || work->dtype == PM_TF32 ? 4 : 2);
 	to->kv_bytes = b->kv * batch * (work->dtype == PM_FP32 || work->dtype == PM_TF32 ? 4 : 2);
-	to->gradient_bytes = to->frozen_bytes = to->head_ms = to->undivided_ms = to->again_ms = to->core_ms = to->core_launch_ms = 0;
+	to->expert_layers = b->experts.layers;
+	to->sent_bytes = b->experts.sent * batch * (work->dtype == PM_FP32 || work->dtype == PM_TF32 ? 4 : 2);
+	to->returned_bytes = b->experts.returned * batch * (work->dtype == PM_FP32 || work->dtype == PM_TF32 ? 4 : 2);
+	to->gradient_bytes = to->expert_bytes = to->frozen_bytes = to->head_ms = to->undivided_ms = to->again_ms = to->core_ms = to->core_launch_ms = 0;
 	to->attend_ms = to->attend_backward_ms = 0;
 	for (int i = 0; i < work->n; i++)
 	{
@@ -256,6 +268,9 @@ pm_step_shape_of(const pm_buckets *b, const pm_tokens *work, int64_t batch, doub
 		to->bytes[k] = b->bytes[k];
 		to->gradient_bytes += b->bytes[k];
 		to->frozen[k] = b->frozen[k];
+		to->expert[k] = b->expert[k];
+		to->frozen_expert[k] = b->frozen_expert[k];
+		to->expert_bytes += b->expert[k];
 		to->frozen_bytes += b->frozen[k];
 		to->bucket_ms[k] = pm_bucket_ms(b, k, work, &ms);
 	}
@@ -334,7 +349,8 @@ timeline_of(const pm_step_shape *s, const pm_parallel *p, const pm_fabric *f, do
 	return (timeline) {
 		.s = s, .p = p, .f = f, .comm_factor = comm_factor, .message_bytes = message_bytes(s, p), .joined = p->zero == 1 || p->zero == 2,
 		.stretch = 1, .all = pm_group_of(p, f, sharers, p->tp), .within = pm_group_of(p, f, shard, p->tp),
-		.across = pm_group_of(p, f, sharers / shard, shard * p->tp)
+		.across = pm_group_of(p, f, sharers / shard, shard * p->tp),
+		.experts = pm_group_of(p, f, pm_expert_copies(p), sharers / pm_expert_copies(p) * p->tp)
 	};
 }
 
@@ -358,13 +374,18 @@ replicated(const pm_step_shape *s, const pm_parallel *p, const pm_fabric *f, dou
 	pm_share_passes(s, pm_again_ms(s, p), fmax(0, passes - to->contention_ms), to);
 }
 
-/* Where GPUs share sequences, but neither layers nor stages: what is left of their messages is in the passes. */
+/* Where GPUs share sequences or experts, but neither layers nor stages: what is left of their messages is in the passes. */
 static pm_messages_ms
-add_context(pm_step_shape *s, const pm_parallel *p, const pm_fabric *f, double comm_factor)
+add_messages(pm_step_shape *s, const pm_parallel *p, const pm_fabric *f, double comm_factor)
 {
-	pm_messages_ms ms = pm_context_messages(s, p, f, comm_factor, s->layers);
+	pm_messages_ms ms = {0};
+	pm_messages_ms experts = pm_expert_messages(s, p, f, comm_factor, 1);
 	double		passes_ms = s->forward_ms + s->backward_ms + pm_again_ms(s, p);
 
+	if (p->cp > 1)
+		ms = pm_context_messages(s, p, f, comm_factor, s->layers);
+	ms.all_ms += experts.all_ms;
+	ms.left_ms += experts.left_ms;
 	pm_stretch_passes(s, passes_ms > 0 ? 1 + ms.left_ms / passes_ms : 1);
 	return ms;
 }
@@ -396,8 +417,12 @@ pm_scaled_step(const pm_step_shape *s, const pm_parallel *p, const pm_fabric *f,
 	}
 	if (!pm_divided_correction_is_for(p))
 	{
-		if (p->cp > 1)
-			messages = add_context(&part, p, f, comm_factor);
+		if (p->cp > 1 || p->ep > 1)
+		{
+			part = *s;
+			messages = add_messages(&part, p, f, comm_factor);
+			s = &part;
+		}
 		replicated(s, p, f, comm_factor, &messages, to);
 		return;
 	}

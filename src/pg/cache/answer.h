@@ -22,7 +22,17 @@ typedef struct pm_asked_words
 	text	   *predictor;		/* may be NULL */
 	pm_parallel parallel;		/* how many GPUs, and how they share the work */
 	text	   *cluster;		/* NULL: the usual one of the device */
+	int32		expert_part;	/* of a step on one GPU: it has the experts of one of so many, as with ep of parallel; 0: all */
 } pm_asked_words;
+
+/* Among how many GPUs the experts are divided. */
+static inline int32
+pm_expert_part(const pm_asked_words *q)
+{
+	int32		part = q->parallel.ep > 1 ? pm_expert_parts(&q->parallel) : q->expert_part;
+
+	return part > 1 ? part : 0;
+}
 
 #define PM_REASON_NO_INTERVAL 31	/* the predictor is not calibrated */
 #define PM_REASON_COMPILED 29	/* torch.compile: no predictor has learned it */
@@ -55,7 +65,7 @@ typedef struct pm_answer_key
 {
 	int64		graph_id;
 	int32		batch;
-	int32		parallel[9];	/* world_size, nodes, accumulation, tp, pp, interleave, cp, shard, and the others together */
+	int32		parallel[10];	/* world_size, nodes, accumulation, tp, pp, interleave, cp, shard, ep, and the others together */
 	float		bucket_mb;
 	uint8		words[PM_WORDS_SIZE];
 } pm_answer_key;

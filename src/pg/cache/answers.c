@@ -58,7 +58,7 @@ pm_answer_key_make(const pm_asked_words *q, pm_answer_key *key)
 
 	memset(key, 0, sizeof(*key));
 	/* one that is an error must not have the key of another */
-	if (q->parallel.zero < 0 || q->parallel.zero > 3)
+	if (q->parallel.zero < 0 || q->parallel.zero > 3 || (q->parallel.ep > 1 && q->parallel.world_size == 1))
 		return false;
 	key->graph_id = q->graph_id;
 	key->batch = q->batch;
@@ -70,7 +70,9 @@ pm_answer_key_make(const pm_asked_words *q, pm_answer_key *key)
 	key->parallel[5] = q->parallel.interleave;
 	key->parallel[6] = q->parallel.cp;
 	key->parallel[7] = q->parallel.shard;
-	key->parallel[8] = 128 * q->parallel.compile + 32 * q->parallel.zero + 16 * q->parallel.master_weights + 8 * q->parallel.compress + 4 * q->parallel.sequence_parallel + q->parallel.recompute;
+	/* what divides the experts alike may send otherwise */
+	key->parallel[8] = q->parallel.ep > 1 || q->parallel.etp > 0 ? -(2 * PM_MAX_TP * q->parallel.ep + q->parallel.etp) : pm_expert_part(q);
+	key->parallel[9] = 128 * q->parallel.compile + 32 * q->parallel.zero + 16 * q->parallel.master_weights + 8 * q->parallel.compress + 4 * q->parallel.sequence_parallel + q->parallel.recompute;
 	key->bucket_mb = (float) q->parallel.bucket_mb;
 	return put_word(key, &at, q->gpu) && put_word(key, &at, q->dtype) && put_word(key, &at, q->layout) &&
 		put_word(key, &at, q->optimizer) && put_word(key, &at, q->mode) &&

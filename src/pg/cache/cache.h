@@ -40,6 +40,7 @@ typedef struct pm_cached_key
 	int64		id;				/* graph_id or predictor_id; of a prepared question the graph_id */
 	int64		predictor_id;	/* of a prepared question, and so below */
 	uint64		question;		/* hash of device and formats */
+	int64		expert_part;	/* of a graph, and of a prepared question: among how many GPUs its experts are divided; 0: not */
 } pm_cached_key;
 
 typedef struct pm_cached

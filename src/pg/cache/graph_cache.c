@@ -16,6 +16,7 @@
 #include "cache/freshness.h"
 #include "cache/graph_cache.h"
 #include "errors.h"
+#include "graph/expert_part.h"
 #include "graphs.h"
 #include "plans.h"
 
@@ -36,23 +37,39 @@ pm_no_such_graph(int64 graph_id)
 	pm_problem_raise(&p);
 }
 
-/* Parse the document of row 0 of SPI's result into a new entry; NULL: it is no graph. */
-static pm_cached *
-parse(int64 graph_id, pm_status *st)
+static pm_cached_key
+key_of(pm_cached_what what, int64 graph_id, int32 expert_part)
 {
-	pm_cached  *e = pm_cache_make(&(pm_cached_key) {PM_CACHED_PARSED, graph_id});
+	return (pm_cached_key) {what, graph_id,.expert_part = expert_part};
+}
 
+/* Parse the document of row 0 of SPI's result into a new entry; NULL: it is no graph, or its experts cannot be divided so (*divided). */
+static pm_cached *
+parse(int64 graph_id, int32 expert_part, bool *divided, pm_status *st)
+{
+	pm_cached_key key = key_of(PM_CACHED_PARSED, graph_id, expert_part);
+	pm_cached  *e = pm_cache_make(&key);
+	pm_graph	whole;
+
+	*divided = false;
 	e->born = DatumGetTimestampTz(pm_value(0, 1, TIMESTAMPTZOID, NULL));
 	/* what is not kept goes with the memory of SPI */
 	if (!pm_graph_from_row(graph_id, DatumGetJsonbP(pm_value(0, 2, JSONBOID, NULL)), &e->arena, &e->graph[0], st))
 		return NULL;
+	if (expert_part > 1)
+	{
+		*divided = true;
+		whole = e->graph[0];
+		if (pm_experts_divide(&whole, expert_part, &e->arena, &e->graph[0], st) != PM_OK)
+			return NULL;
+	}
 	pm_cache_keep(e);
 	return e;
 }
 
 /* NULL: *p says that there is no such row, or that its document is no graph. */
 static pm_cached *
-load(int64 graph_id, pm_problem *p)
+load(int64 graph_id, int32 expert_part, pm_problem *p)
 {
 	static pm_plan query = {
 		"SELECT loaded_at, doc FROM perfmodel.graph WHERE graph_id OPERATOR(pg_catalog.=) $1", 1, {INT8OID}
@@ -60,13 +77,14 @@ load(int64 graph_id, pm_problem *p)
 	Datum		arg = Int64GetDatum(graph_id);
 	pm_cached  *e = NULL;
 	pm_status	st = {PM_OK};
+	bool		divided;
 
 	SPI_connect();
 	if (pm_run(&query, &arg, NULL, true) > 0)
-		e = parse(graph_id, &st);
+		e = parse(graph_id, expert_part, &divided, &st);
 	SPI_finish();
 	if (e == NULL)
-		*p = st.code != PM_OK ? pm_problem_of_status("unfit_graph", &st) : no_such_graph(graph_id);
+		*p = st.code != PM_OK ? pm_problem_of_status(divided ? "bad_parallel" : "unfit_graph", &st) : no_such_graph(graph_id);
 	return e;
 }
 
@@ -88,18 +106,19 @@ still_there(const pm_cached *e)
 }
 
 static void
-drop_if_there(pm_cached_what what, int64 graph_id)
+drop_if_there(const pm_cached_key *key)
 {
-	pm_cached  *e = pm_cache_find(&(pm_cached_key) {what, graph_id});
+	pm_cached  *e = pm_cache_find(key);
 
 	if (e != NULL)
 		pm_cache_drop(e);
 }
 
 pm_cached *
-pm_graph_look_up(int64 graph_id, pm_problem *p)
+pm_graph_look_up(int64 graph_id, int32 expert_part, pm_problem *p)
 {
-	const pm_cached_key key = {PM_CACHED_GRAPH, graph_id};
+	const pm_cached_key key = key_of(PM_CACHED_GRAPH, graph_id, expert_part);
+	const pm_cached_key parsed_key = key_of(PM_CACHED_PARSED, graph_id, expert_part);
 	pm_cached  *e = pm_cache_find(&key);
 	pm_cached  *parsed;
 
@@ -111,9 +130,9 @@ pm_graph_look_up(int64 graph_id, pm_problem *p)
 		return e;
 	}
 	/* a parsed one alone may be of any age */
-	drop_if_there(PM_CACHED_GRAPH, graph_id);
-	drop_if_there(PM_CACHED_PARSED, graph_id);
-	parsed = load(graph_id, p);
+	drop_if_there(&key);
+	drop_if_there(&parsed_key);
+	parsed = load(graph_id, expert_part, p);
 	if (parsed == NULL)
 		return NULL;
 	e = pm_cache_make(&key);
@@ -128,12 +147,13 @@ pm_graph_look_up(int64 graph_id, pm_problem *p)
 static pm_cached *
 parsed_of(pm_cached *graph)
 {
-	pm_cached  *e = pm_cache_find(&(pm_cached_key) {PM_CACHED_PARSED, graph->key.id});
+	const pm_cached_key key = key_of(PM_CACHED_PARSED, graph->key.id, graph->key.expert_part);
+	pm_cached  *e = pm_cache_find(&key);
 	pm_problem	p;
 
 	Assert(pm_cache_good(graph));
 	if (e == NULL)
-		e = load(graph->key.id, &p);
+		e = load(graph->key.id, graph->key.expert_part, &p);
 	if (e == NULL)
 		pm_problem_raise(&p);
 	return e;

@@ -8,8 +8,11 @@
 #include "compat.h"
 #include "problem.h"
 
-/* A known graph; NULL, with *p filled, when there is none of that id, or its document is no graph. Valid until the next pm_freshen(). */
-extern pm_cached *pm_graph_look_up(int64 graph_id, pm_problem *p);
+/*
+ * A known graph; NULL, with *p filled, when there is none of that id, or its document is no graph.  expert_part: as one of so many GPUs
+ * has it that divide its experts; 0: whole.  Valid until the next pm_freshen().
+ */
+extern pm_cached *pm_graph_look_up(int64 graph_id, int32 expert_part, pm_problem *p);
 /* All of it, as it was parsed. Raises. Valid until the next pm_freshen(). */
 extern const pm_graph *pm_graph_whole(pm_cached *graph);
 /* Whether steps of it can be predicted; false: *p says why not. Raises what is no matter of the graph. */

@@ -132,7 +132,7 @@ pm_prepared_get(pm_asked *q)
 {
 	Size		len;
 	words	   *w = spell(&q->sample.query, &len);
-	pm_cached_key key = {PM_CACHED_PREPARED, q->graph->key.id, q->ref.id};
+	pm_cached_key key = {PM_CACHED_PREPARED, q->graph->key.id, q->ref.id,.expert_part = q->graph->key.expert_part};
 	pm_cached  *e;
 
 	Assert(pm_cache_good(q->graph) && pm_cache_good(q->ref.entry));
