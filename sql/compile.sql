@@ -29,15 +29,14 @@ SELECT string_agg(change, ', ') AS changes FROM perfmodel.what_if_change(:w, 'A1
 SELECT note FROM perfmodel.predict_memory(:w, 'A100', 8, 'amp', parallel => '{"compile": true}');
 -- what no function computes, or cannot
 SELECT helper.error_of(format('SELECT perfmodel.predict(%s, ''A100'', 8, predictor => ''roof'', parallel => ''{"compile": 1}'')', :w));
-SELECT helper.error_of(format('SELECT perfmodel.step_sensitivity(%s, ''A100'', 8, predictor => ''roof'', parallel => ''{"compile": true}'')', :w));
+SELECT helper.error_of(format('SELECT perfmodel.computed_change(%s, ''A100'', 8, ''fused optimizer'', predictor => ''roof'', parallel => ''{"compile": true}'')', :w));
 -- a release of FlashAttention: 2 unless the graph says otherwise, and the third on Hopper and later alone
-SELECT gpu, round((f1.ms / f2.ms)::numeric, 2) AS first, round((f3.ms / f2.ms)::numeric, 2) AS third, fused.ms = f2.ms AS usual
-FROM unnest('{A100-SXM4-80GB,H100-SXM5-80GB,B200}'::text[]) AS gpu,
-     LATERAL (SELECT step_ms AS ms FROM perfmodel.explain_train_time(perfmodel.load_graph(perfmodel.decoder_graph('f1', 2, 1024, 8, 16384, 1000, attention => 'flash1')), gpu, 1, 'bf16', predictor => 'roof') WHERE op = 'Attention') AS f1,
-     LATERAL (SELECT step_ms AS ms FROM perfmodel.explain_train_time(perfmodel.load_graph(perfmodel.decoder_graph('f2', 2, 1024, 8, 16384, 1000, attention => 'flash2')), gpu, 1, 'bf16', predictor => 'roof') WHERE op = 'Attention') AS f2,
-     LATERAL (SELECT step_ms AS ms FROM perfmodel.explain_train_time(perfmodel.load_graph(perfmodel.decoder_graph('f3', 2, 1024, 8, 16384, 1000, attention => 'flash3')), gpu, 1, 'bf16', predictor => 'roof') WHERE op = 'Attention') AS f3,
-     LATERAL (SELECT step_ms AS ms FROM perfmodel.explain_train_time(perfmodel.load_graph(perfmodel.decoder_graph('f', 2, 1024, 8, 16384, 1000)), gpu, 1, 'bf16', predictor => 'roof') WHERE op = 'Attention') AS fused;
-SELECT count(DISTINCT structure) AS structures FROM perfmodel.graph WHERE name IN ('f', 'f1', 'f2', 'f3');
+SELECT count(perfmodel.load_graph(perfmodel.decoder_graph(attention, 2, 1024, 8, 16384, 1000, attention => attention))) FROM unnest('{fused,flash1,flash2,flash3}'::text[]) AS attention;
+SELECT gpu, round((max(ms) FILTER (WHERE name = 'flash1') / max(ms) FILTER (WHERE name = 'flash2'))::numeric, 2) AS first, round((max(ms) FILTER (WHERE name = 'flash3') / max(ms) FILTER (WHERE name = 'flash2'))::numeric, 2) AS third,
+       max(ms) FILTER (WHERE name = 'fused') = max(ms) FILTER (WHERE name = 'flash2') AS usual
+FROM unnest('{A100-SXM4-80GB,H100-SXM5-80GB,B200}'::text[]) AS gpu, unnest('{fused,flash1,flash2,flash3}'::text[]) AS name,
+     LATERAL (SELECT step_ms AS ms FROM perfmodel.explain_train_time(perfmodel.graph_id(name), gpu, 1, 'bf16', predictor => 'roof') WHERE op = 'Attention') AS a GROUP BY gpu ORDER BY gpu;
+SELECT count(DISTINCT structure) AS structures FROM perfmodel.graph WHERE name IN ('fused', 'flash1', 'flash2', 'flash3');
 SELECT helper.error_of('SELECT perfmodel.decoder_graph(''f4'', 2, 64, 2, 16, 100, attention => ''flash4'')');
 SELECT helper.error_of($$SELECT perfmodel.load_graph('{"format": "perfmodel-graph/1", "name": "f4", "nodes": [{"id": 0, "op": "Input", "inputs": [], "shape": [1, 2, 8, 4], "batch_dim": 0},
     {"id": 1, "op": "Attention", "inputs": [0, 0, 0], "shape": [1, 2, 8, 4], "batch_dim": 0, "attrs": {"flash": 4}}]}')$$);

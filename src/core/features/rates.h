@@ -39,8 +39,8 @@ double		pm_gpu_peak(const pm_gpu *gpu, pm_dtype dtype, bool tensor_core);
 double		pm_gpu_rate(const pm_gpu *gpu, pm_dtype dtype, bool tensor_core, bool convolution);
 
 /*
- * Times as long as FlashAttention-2 that the kernel of a release of FlashAttention takes for the same arithmetic on this card: 1, 2, 3, or
- * 0 for what is usual, which is 2.  The third is faster on Hopper and later only, and stands for cuDNN's attention there, too.
+ * Times as long as FlashAttention-2 that the kernel of a release of FlashAttention takes for the same arithmetic on this card: 1, 3, or
+ * 0 for the usual one, which is 2.  The third is faster on Hopper and later only, and stands for cuDNN's attention there, too.
  */
 double		pm_gpu_attention_cost(const pm_gpu *gpu, int64_t flash);
 

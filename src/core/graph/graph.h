@@ -41,7 +41,7 @@ typedef struct pm_attrs
 	int64_t		num_layers;
 	bool		bidirectional;
 	int64_t		num_heads;		/* Attention; 0: absent */
-	int64_t		flash;			/* Attention: release of FlashAttention whose kernel runs, 1 to 3; 0: absent, which is 2 */
+	int64_t		flash;			/* Attention: release of FlashAttention whose kernel runs, 1 or 3; 0: the usual one */
 	bool		is_causal;		/* Attention: a query sees the keys up to its own place only */
 	bool		requires_grad;	/* Input: a gradient is wanted, as of an operator measured by itself */
 	bool		plain;			/* Softmax: attention around it runs as the operators that are written, not as one kernel */
@@ -54,7 +54,8 @@ typedef struct pm_attrs
 	uint8_t		perm[PM_MAX_RANK];
 } pm_attrs;
 
-#define PM_LAST_FLASH	3			/* newest release of FlashAttention that is known */
+#define PM_USUAL_FLASH	2			/* release of FlashAttention that scaled_dot_product_attention() runs since PyTorch 2.2 */
+#define PM_LAST_FLASH	3			/* newest that is known */
 
 typedef enum pm_layout
 {

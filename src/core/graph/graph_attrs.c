@@ -69,12 +69,16 @@ read_attr_int(pm_json *r, const char *key, int64_t *value)
 	return pm_json_int(r, key, value);
 }
 
+/* The usual release is the same as none, so that the networks are the same, too. */
 static bool
 read_flash(pm_json *r, int64_t *flash)
 {
 	if (!read_attr_int(r, "attrs.flash", flash))
 		return false;
-	return (*flash >= 0 && *flash <= PM_LAST_FLASH) || pm_json_bad(r, PM_ERR_INPUT, "attrs.flash", "is not a release of FlashAttention: 1, 2 or 3");
+	if (*flash < 0 || *flash > PM_LAST_FLASH)
+		return pm_json_bad(r, PM_ERR_INPUT, "attrs.flash", "is not a release of FlashAttention: 1, 2 or 3");
+	*flash = *flash == PM_USUAL_FLASH ? 0 : *flash;
+	return true;
 }
 
 /* true, false, or a number, which is true unless it is 0. */
