@@ -5,6 +5,8 @@ CREATE TABLE moe (source text, repo text, path text, commit text, model text, st
                   cluster text, gpus int, tp int, pp int, vp int, cp int, zero int, micro int, micro_batches int, recompute text, attention text, compiled bool, lora_rank int, step_ms float8,
                   memory_gib float8, framework text, note text, "precision" text, optimizer text, ep int, experts int, top_k int, memory_kind text);
 \copy moe FROM '@work@/moe_published.csv' WITH (FORMAT csv, HEADER)
+-- Transformer Engine runs cuDNN's attention.
+UPDATE moe SET attention = 'flash3' WHERE attention = 'fused' AND source ~ 'DGX Cloud|Megatron';
 ALTER TABLE moe ADD graph text, ADD said jsonb, ADD dtype text, ADD guess text;
 UPDATE moe SET graph = format('%s@s%s moe', model, seq), dtype = CASE WHEN "precision" ~ 'fp8' THEN 'fp8' WHEN source ~ 'titan|Automodel' THEN 'amp' ELSE 'bf16' END,
     guess = CASE WHEN model ~ 'grok' AND note !~ 'vocabulary' THEN 'recomputation' WHEN model ~ 'grok' THEN 'recomputation, vocabulary' WHEN note ~ 'GUESS' THEN 'recomputation, heads' ELSE 'heads' END;

@@ -70,7 +70,8 @@ COMMENT ON FUNCTION perfmodel.decoder_layer(text, integer, integer, integer, int
     'a part of decoder_graph: the operators of one layer, in order; an input of -1 is what the layer reads';
 
 -- A layer's mixture of experts: a router chooses some experts for each token, and each expert has the same number of tokens.
--- Inputs count from the first node; -1 is the norm before it.
+-- Inputs count from the first node; -1 is the norm before it. Tokens are copied to their experts and added up behind them, in whole rows and in
+-- an order of memory, as kernels do that permute tokens: so it is no look-up in a table, whose rows are added up one by one in the backward pass.
 CREATE FUNCTION perfmodel.decoder_experts(style text, s integer, h integer, wide integer, experts integer, chosen integer, tokens integer)
     RETURNS TABLE (at integer, op text, inputs integer[], shape integer[], more jsonb, module text)
     LANGUAGE sql IMMUTABLE PARALLEL SAFE COST 100 ROWS 12
@@ -81,7 +82,7 @@ BEGIN ATOMIC
         (1, 'Softmax', '{0}', ARRAY[s, experts], '{"attrs": {"axis": -1}}', 'feed.router'),
         (2, 'TopK', '{1}', ARRAY[s, chosen], '{}', 'feed.router'),
         (3, 'Slice', '{2}', ARRAY[experts, tokens, 1], '{"view": true}', 'feed.router'),
-        (4, 'Gather', '{-1,2}', ARRAY[experts, tokens, h], '{}', 'feed')
+        (4, 'Tile', '{-1,2}', ARRAY[experts, tokens, h], '{}', 'feed')
     ) AS n(at, op, inputs, shape, more, module)
     UNION ALL
     SELECT n.at, n.op, n.inputs, n.shape, n.more, n.module
@@ -90,7 +91,7 @@ BEGIN ATOMIC
         (6, 'Gelu', '{5}', ARRAY[experts, tokens, wide], '{}', 'feed'),
         (7, 'MatMul', '{6}', ARRAY[experts, tokens, h], jsonb_build_object('weights', jsonb_build_array(ARRAY[experts, h, wide], ARRAY[experts, h])), 'feed.experts.down'),
         (8, 'Mul', '{7,3}', ARRAY[experts, tokens, h], '{}', 'feed'),
-        (9, 'aten::scatter_add', '{8}', ARRAY[s, h], '{}', 'feed')
+        (9, 'ReduceSum', '{8}', ARRAY[s, h], '{}', 'feed')
     ) AS n(at, op, inputs, shape, more, module)
     WHERE style = 'gpt'
     UNION ALL
@@ -102,7 +103,7 @@ BEGIN ATOMIC
         (8, 'Mul', '{7,6}', ARRAY[experts, tokens, wide], '{}', 'feed'),
         (9, 'MatMul', '{8}', ARRAY[experts, tokens, h], jsonb_build_object('weights', jsonb_build_array(ARRAY[experts, h, wide])), 'feed.experts.down'),
         (10, 'Mul', '{9,3}', ARRAY[experts, tokens, h], '{}', 'feed'),
-        (11, 'aten::scatter_add', '{10}', ARRAY[s, h], '{}', 'feed')
+        (11, 'ReduceSum', '{10}', ARRAY[s, h], '{}', 'feed')
     ) AS n(at, op, inputs, shape, more, module)
     WHERE style = 'llama';
 END;
