@@ -54,6 +54,7 @@ read_row(pm_cluster_row *m, uint64 row, MemoryContext cxt, text *predictor)
 	if (!isnull)
 		pm_parallel_from_jsonb(DatumGetJsonbP(parallel), &m->parallel);
 	m->words.parallel.bucket_mb = m->parallel.bucket_mb;
+	m->words.parallel.compile = m->parallel.compile;
 	m->words.expert_part = pm_expert_parts(&m->parallel);
 	m->profile_id = DatumGetInt64(pm_value(row, 13, INT8OID, NULL));
 }
@@ -111,10 +112,10 @@ shape_of(const pm_cluster_row *m, pm_problem *p)
 	pm_answer	a;
 	pm_manner	how = {.level = get_float8_nan(),.problem_is_null = true};
 
-	if (!pm_ask(&m->words, &how, &a, p) || !pm_question_resolve(&m->words, &asked, p))
+	if (!pm_ask(&m->words, &how, &a, p) || !pm_question_resolve_computed(&m->words, &asked, p))
 		return NULL;
-	/* a GPU alone had all experts */
-	pm_shape_of(&asked, isnan(m->single_ms) || m->parallel.ep > 1 ? a.step_ms : m->single_ms, shape);
+	/* a GPU alone had all experts, and what is compiled was not measured on one */
+	pm_shape_of(&asked, isnan(m->single_ms) || m->parallel.ep > 1 || m->parallel.compile ? a.step_ms : m->single_ms, shape);
 	return shape;
 }
 

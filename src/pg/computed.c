@@ -15,6 +15,15 @@
 #include "encoding.h"
 #include "errors.h"
 
+/* What was learned of steps that a framework has compiled is not compiled a second time. */
+static bool
+is_compiled(const pm_asked *q)
+{
+	const char *framework = q->sample.query.framework;
+
+	return pm_framework_fuses(framework) && pm_trust_knows_framework(q->ref.predictor->trust, framework);
+}
+
 double
 pm_compute_parts(const pm_asked *q, pm_part *parts, int n)
 {
@@ -25,10 +34,12 @@ pm_compute_parts(const pm_asked *q, pm_part *parts, int n)
 	pm_status	st = {PM_OK};
 	double		step_ms = 0;
 
+	for (int i = 0; i < n; i++)
+		step_ms += parts[i].step_ms;
 	(void) pm_prepared_get(&slim);
 	pm_context_arena(&arena, CurrentMemoryContext, 0);
 	if (pm_tokens_build_work(s->skeleton, &s->query, &arena, &work, &st) != PM_OK ||
-		(s->query.compile && pm_compile_parts(&work, &s->query, &arena, parts, n, &step_ms, &st) != PM_OK))
+		(s->query.compile && !is_compiled(q) && pm_compile_parts(&work, &s->query, &arena, parts, n, &step_ms, &st) != PM_OK))
 		pm_raise(&st);
 	return s->query.fp8 ? pm_fp8_parts(&work, &s->query, pm_buckets_get(&slim, PM_BUCKET_MB_USUAL)->head, q->parallel.accumulation, parts, n) : step_ms;
 }
@@ -68,16 +79,21 @@ add_note(pm_answer *a, const char *note)
 
 /* Why the answer is not one that was learned. */
 static void
-say_why(const pm_question *q, pm_answer *a)
+say_why(const pm_asked *asked, pm_answer *a)
 {
-	a->in_domain = false;
-	if (q->compile)
+	const pm_question *q = &asked->sample.query;
+
+	if (q->compile && is_compiled(asked))
+		add_note(a, "steps of this framework are compiled anyway");
+	else if (q->compile)
 	{
+		a->in_domain = false;
 		a->reasons |= 1u << PM_REASON_COMPILED;
 		add_note(a, "compiled: computed from the operators that are fused");
 	}
 	if (!q->fp8)
 		return;
+	a->in_domain = false;
 	a->reasons |= 1u << PM_CAUSE_DTYPE_NOT_SEEN;
 	add_note(a, psprintf("fp8 was not measured: computed from the products of the step with %s%s", pm_dtype_name[q->dtype],
 						 pm_gpu_fp8_units(q->gpu) == PM_FP8_UNKNOWN ? ", and whether the device has units for it is not known" : ""));
@@ -96,9 +112,9 @@ pm_compute_answer(pm_asked *q, pm_answer *a)
 	if (isnan(a->level))
 		return ratio;
 	/* the gain has an error of its own; NaN stays NaN */
-	error = pm_deviations(a->level) * hypot(asked->fp8 ? PM_FP8_ERROR : 0, asked->compile ? PM_COMPILE_ERROR : 0);
+	error = pm_deviations(a->level) * hypot(asked->fp8 ? PM_FP8_ERROR : 0, asked->compile && !is_compiled(q) ? PM_COMPILE_ERROR : 0);
 	a->low_ms = a->step_ms * exp(-hypot(log(below), error));
 	a->high_ms = a->step_ms * exp(hypot(log(above), error));
-	say_why(asked, a);
+	say_why(q, a);
 	return ratio;
 }

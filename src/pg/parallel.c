@@ -166,6 +166,7 @@ pm_check_parallel(PG_FUNCTION_ARGS)
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 				 errmsg("\"parallel\" of a measurement needs a world_size above 1"),
+				 p.compile ? errhint("Name what compiled the step in \"framework\", such as 'pytorch 2.9 compiled', and leave parallel NULL.") :
 				 errhint("Leave parallel NULL for a step on one GPU.")));
 	if (pm_parallel_check_numbers(&p, &st) != PM_OK)
 		pm_raise(&st);

@@ -24,6 +24,9 @@ typedef struct made
 	double		sum;
 } made;
 
+/* So slow that bytes take all of the time; else launches have the rest. */
+#define SLOW	0.5
+
 /* The graph of these nodes, whose parts each take 3 ms forward, 6 backward and 1 for the update, compiled. */
 static void
 compile(made *m, pm_dtype dtype, const char *const *nodes)
@@ -131,12 +134,47 @@ test_casts(void)
 	made		m;
 	made		whole;
 
+	card.mem_bw_gbs = 1000;
 	compile(&m, PM_AMP, NODES("'op':'MatMul','inputs':[0]," X "," W, "'op':'LayerNormalization','inputs':[1]," X ",'weights':[[1024],[1024]]", "'op':'MatMul','inputs':[2]," X "," W));
-	CHECK(part_of(&m, 2)->forward_ms < 3 * 0.7);
 	CHECK_NEAR(part_of(&m, 3)->forward_ms, 3 - 1.5 * tensor_ms, 1e-9);
 	CHECK_NEAR(part_of(&m, 3)->backward_ms, 6 - 1.5 * tensor_ms, 1e-9);
 	compile(&whole, PM_BF16, NODES("'op':'MatMul','inputs':[0]," X "," W, "'op':'LayerNormalization','inputs':[1]," X ",'weights':[[1024],[1024]]", "'op':'MatMul','inputs':[2]," X "," W));
 	CHECK_EQ(part_of(&whole, 3)->forward_ms, 3);
+	/* the norm reads 2 bytes and writes 2 in place of 4, but copies take no more than half of a product's time */
+	card.mem_bw_gbs = SLOW;
+	compile(&m, PM_AMP, NODES("'op':'MatMul','inputs':[0]," X "," W, "'op':'LayerNormalization','inputs':[1]," X ",'weights':[[1024],[1024]]", "'op':'MatMul','inputs':[2]," X "," W));
+	CHECK(part_of(&m, 2)->forward_ms < 3 * 0.7);
+	CHECK_EQ(part_of(&m, 3)->forward_ms, 1.5);
+}
+
+/* What a kernel reads of the graph's input counts as any other tensor: an operator alone stays what it is. */
+static void
+test_input(void)
+{
+	made		m;
+
+	compile(&m, PM_FP32, NODES("'op':'Relu','inputs':[0]," X));
+	CHECK_EQ(part_of(&m, 1)->forward_ms, 3);
+	compile(&m, PM_FP32, NODES("'op':'Relu','inputs':[0]," X, "'op':'Add','inputs':[0,1]," X));
+	CHECK_NEAR(part_of(&m, 1)->forward_ms, 3 * 2 / 5.0, 1e-9);
+}
+
+/* Where bytes take no time, kernels do: two become one, whatever the batch. */
+static void
+test_launches(void)
+{
+	made		m;
+
+	card.mem_bw_gbs = 1e7;
+	compile(&m, PM_FP32, NODES("'op':'MatMul','inputs':[0]," X "," W, "'op':'Relu','inputs':[1]," X, "'op':'Gelu','inputs':[2]," X, "'op':'MatMul','inputs':[3]," X "," W));
+	CHECK_NEAR(part_of(&m, 2)->forward_ms, 1.5, 1e-3);
+	CHECK_NEAR(part_of(&m, 3)->backward_ms, 3, 1e-3);
+	compile(&m, PM_FP32, NODES("'op':'Conv','inputs':[0]," X ",'weights':[[512,512,1]],'attrs':{'kernel_shape':[1]}", "'op':'BatchNormalization','inputs':[1]," X ",'weights':[[512],[512]]",
+			 "'op':'Relu','inputs':[2]," X, "'op':'Conv','inputs':[3]," X ",'weights':[[512,512,1]],'attrs':{'kernel_shape':[1]}"));
+	/* a kernel for the statistics, and one for the rest, in place of three; and as many backward as before */
+	CHECK_NEAR(part_of(&m, 3)->forward_ms, 2, 1e-3);
+	CHECK_NEAR(part_of(&m, 3)->backward_ms, 6, 1e-3);
+	card.mem_bw_gbs = SLOW;
 }
 
 /* Parts without phases shrink as their work says, and never below 0. */
@@ -163,11 +201,14 @@ int
 main(void)
 {
 	pm_arena_init_malloc(&arena);
+	card.mem_bw_gbs = SLOW;
 	test_chain();
 	test_residual();
 	test_reduction();
 	test_statistics();
 	test_casts();
+	test_input();
+	test_launches();
 	test_phases();
 	pm_arena_release(&arena);
 	return check_done("compile");

@@ -27,6 +27,10 @@ typedef struct fusion
 	double		gradients;		/* bytes of the gradients of these */
 	double		writes;			/* bytes of tensors that are read outside */
 	double		twice[2];		/* bytes that norms move once more: forward, backward */
+	double		launches[2];	/* kernels of the operators */
+	int			norms;			/* each needs a kernel more in the backward pass, */
+	int			statistics;		/* and those over more than a row in the forward pass */
+	int32_t		input;			/* the last input of the graph that it was found to read, plus 1 */
 	bool		keeps;			/* the backward pass needs tensors of the forward pass */
 } fusion;
 
@@ -195,6 +199,23 @@ unwritten_input(fuser *f, int i)
 	return bytes;
 }
 
+/* Inputs of the graph are no operators. */
+static void
+count_inputs(fuser *f, const pm_node *n, fusion *of)
+{
+	for (int k = 0; k < n->n_inputs; k++)
+	{
+		int			at = n->inputs[k];
+
+		while (f->g->nodes[at].view && f->g->nodes[at].n_inputs > 0)
+			at = f->g->nodes[at].inputs[0];
+		if (pm_op_class(f->g->nodes[at].op) != PM_CLASS_OTHER || of->input == at + 1)
+			continue;
+		of->input = at + 1;
+		of->reads += width(f, &f->g->nodes[at]) * pm_node_count(&f->g->nodes[at], f->q->batch);
+	}
+}
+
 static void
 count_operator(fuser *f, int i)
 {
@@ -207,12 +228,17 @@ count_operator(fuser *f, int i)
 	pm_node_work_in(f->q->mode, f->g, f->dag->node[i], f->q->batch, f->q->dtype, &w);
 	of->before[0] += w.bytes_forward;
 	of->before[1] += w.bytes_backward;
+	of->launches[0] += w.kernels_forward;
+	of->launches[1] += w.kernels_backward;
+	of->norms += pm_op_class(n->op) == PM_CLASS_NORM;
+	of->statistics += has_statistics(f, n);
 	of->keeps |= keeps(n);
 	of->writes += written_bytes(f, i);
 	if (has_statistics(f, n))
 		of->twice[0] += output_bytes(f, i) + unwritten_input(f, i);
 	if (pm_op_class(n->op) == PM_CLASS_NORM)
 		of->twice[1] += 2 * output_bytes(f, i);
+	count_inputs(f, n, of);
 }
 
 /* What other kernels read of operator i: each of them once. */
@@ -242,6 +268,15 @@ share_of(const fusion *of, int pass)
 		of->writes + (of->keeps ? of->reads : 0) + of->gradients + of->twice[1];
 
 	return of->before[pass] > 0 ? fmin(1, after / of->before[pass]) : 1;
+}
+
+/* Kernels that are launched over those before, at most 1. */
+static double
+launch_share_of(const fusion *of, int pass)
+{
+	double		kernels = 1 + (pass == 0 ? of->statistics : of->norms);
+
+	return of->launches[pass] > 0 ? fmin(1, kernels / of->launches[pass]) : 1;
 }
 
 /*
@@ -276,27 +311,76 @@ count_aside(const fuser *f, int i, double *bytes)
 
 /* ---- parts ---- */
 
-/* share: [2] of the times of its forward and backward pass, that are left; aside_ms: [2] less of these. */
-static void
-shorten(const pm_tokens *work, const double *share, const double *aside_ms, pm_part *part)
+/* What is left of the passes of a token, and what products have beside them. */
+typedef struct left
 {
-	double		forward_us = pm_forward_us(work, part->token);
-	double		backward_us = pm_backward_us(work, part->token);
-	double		update_ms = work->phase_us[3 * part->token + 2] * work->skeleton->copies[part->token] / 1000;
-	double		passes_ms = fmax(0, part->step_ms - update_ms);
-	double		known = forward_us + backward_us;
+	double		moved[2];		/* share of the time in which bytes move: forward, backward */
+	double		rest[2];		/* and of the remaining time, which is that of launches */
+	double		aside_ms[2];	/* less of a product's time, all copies */
+} left;
 
-	if (!isnan(part->forward_ms) && !isnan(part->backward_ms))
+/*
+ * ms of a pass that takes `ms`: its traffic becomes less as its bytes do, and the rest as its kernels do.  The rest does not depend on the
+ * batch, so that no step becomes shorter with a larger one.
+ */
+static double
+pass_left(const left *l, int pass, double ms, double traffic_ms)
+{
+	double		moved = fmin(ms, traffic_ms);
+
+	return fmax(0, moved * l->moved[pass] + (ms - moved) * l->rest[pass] - fmin(l->aside_ms[pass], MOST_ASIDE * ms));
+}
+
+static void
+shorten(const pm_tokens *work, const left *l, pm_part *part)
+{
+	double		copies = work->skeleton->copies[part->token];
+	const double *us = work->phase_us + 3 * part->token;
+	double		traffic[2] = {us[0] * copies / 1000 / BANDWIDTH_SHARE, us[1] * copies / 1000 / BANDWIDTH_SHARE};
+	double		known = pm_passes_us(work, part->token);
+	bool		phases = !isnan(part->forward_ms) && !isnan(part->backward_ms);
+	double		passes_ms = phases ? part->forward_ms + part->backward_ms : fmax(0, part->step_ms - us[2] * copies / 1000);
+	double		ms[2] = {part->forward_ms, part->backward_ms};
+
+	if (!phases && known <= 0)
+		return;
+	if (!phases)
 	{
-		double		forward_ms = (1 - share[0]) * part->forward_ms + fmin(aside_ms[0], MOST_ASIDE * part->forward_ms);
-		double		backward_ms = (1 - share[1]) * part->backward_ms + fmin(aside_ms[1], MOST_ASIDE * part->backward_ms);
-
-		part->step_ms -= forward_ms + backward_ms;
-		part->forward_ms -= forward_ms;
-		part->backward_ms -= backward_ms;
+		ms[0] = passes_ms * pm_forward_us(work, part->token) / known;
+		ms[1] = passes_ms - ms[0];
 	}
-	else if (known > 0)
-		part->step_ms -= passes_ms * (1 - (share[0] * forward_us + share[1] * backward_us) / known) + fmin(aside_ms[0] + aside_ms[1], MOST_ASIDE * passes_ms);
+	for (int pass = 0; pass < 2; pass++)
+		ms[pass] = pass_left(l, pass, ms[pass], traffic[pass]);
+	part->step_ms += ms[0] + ms[1] - passes_ms;
+	if (phases)
+	{
+		part->forward_ms = ms[0];
+		part->backward_ms = ms[1];
+	}
+}
+
+/* What is left of each token: the mean of its copies. */
+static void
+find_left(fuser *f, left *l)
+{
+	const pm_skeleton *s = f->work->skeleton;
+
+	for (int i = 0; i < f->dag->n; i++)
+	{
+		left	   *of = &l[s->token_of[i]];
+		double		copies = s->copies[s->token_of[i]];
+		const fusion *kernel = f->group[i] >= 0 ? &f->of[find(f, i)] : NULL;
+		double		aside[2] = {0};
+
+		if (kernel == NULL && is_product(node_of(f, i)))
+			count_aside(f, i, aside);
+		for (int pass = 0; pass < 2; pass++)
+		{
+			of->moved[pass] += (kernel != NULL ? share_of(kernel, pass) : 1) / copies;
+			of->rest[pass] += (kernel != NULL ? launch_share_of(kernel, pass) : 1) / copies;
+			of->aside_ms[pass] += aside[pass] / (BANDWIDTH_SHARE * f->q->gpu->mem_bw_gbs * 1e6);
+		}
+	}
 }
 
 pm_code
@@ -306,10 +390,9 @@ pm_compile_parts(const pm_tokens *work, const pm_question *q, pm_arena *a, pm_pa
 	int			ops = s->dag.n;
 	fuser		f = {.work = work, .q = q, .g = s->graph, .dag = &s->dag, .group = PM_NEW(a, int32_t, ops), .level = PM_NEW(a, int32_t, ops),
 		.seen = PM_NEW(a, int32_t, ops), .of = PM_NEW(a, fusion, ops)};
-	double	   *share = PM_NEW(a, double, 2 * s->n);
-	double	   *aside_ms = PM_NEW(a, double, 2 * s->n);
+	left	   *tokens = PM_NEW(a, left, s->n);
 
-	if (!f.group || !f.level || !f.seen || !f.of || !share || !aside_ms)
+	if (!f.group || !f.level || !f.seen || !f.of || !tokens)
 		return pm_no_memory(st, a);
 	find_groups(&f);
 	for (int i = 0; i < ops; i++)
@@ -318,24 +401,12 @@ pm_compile_parts(const pm_tokens *work, const pm_question *q, pm_arena *a, pm_pa
 			count_operator(&f, i);
 		count_readers(&f, i);
 	}
-	for (int i = 0; i < ops; i++)
-	{
-		int			t = s->token_of[i];
-		double		aside[2] = {0};
-
-		if (f.group[i] < 0 && is_product(node_of(&f, i)))
-			count_aside(&f, i, aside);
-		for (int pass = 0; pass < 2; pass++)
-		{
-			share[2 * t + pass] += (f.group[i] >= 0 ? share_of(&f.of[find(&f, i)], pass) : 1) / s->copies[t];
-			aside_ms[2 * t + pass] += aside[pass] / (BANDWIDTH_SHARE * q->gpu->mem_bw_gbs * 1e6);
-		}
-	}
+	find_left(&f, tokens);
 	*sum = 0;
 	for (int i = 0; i < n; i++)
 	{
 		if (parts[i].token >= 0)
-			shorten(work, share + 2 * parts[i].token, aside_ms + 2 * parts[i].token, &parts[i]);
+			shorten(work, &tokens[parts[i].token], &parts[i]);
 		*sum += parts[i].step_ms;
 	}
 	return PM_OK;

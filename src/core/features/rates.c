@@ -25,7 +25,8 @@
 #define FIRST_WITH_BF16	8.0		/* compute capability */
 #define FIRST_FED		5.0		/* compute capability from which on a multiprocessor can keep all of its lanes busy */
 #define FED_SHARE		0.74	/* of older ones: 128 lanes of Maxwell do 0.9 of what 192 of Kepler do (white paper of the GTX 750 Ti) */
-#define FIRST_WITH_FLASH3	9.0
+#define FIRST_WITH_FLASH3	9.0	/* and the first with neither it nor cuDNN's kernel: GeForce and RTX PRO of Blackwell */
+#define FIRST_WITHOUT_FLASH3	12.0
 #define CONV_SPEEDUP	1.2		/* convolutions wait for memory more, and do fewer multiplications than they are counted as */
 
 /*
@@ -117,11 +118,13 @@ pm_gpu_most(const pm_gpu *gpu, pm_dtype dtype, bool tensor_core, bool convolutio
 #define FLASH3_COST		(1 / 1.65)
 
 double
-pm_gpu_attention_cost(const pm_gpu *gpu, int64_t flash)
+pm_gpu_attention_cost(const pm_gpu *gpu, pm_dtype dtype, int64_t flash)
 {
-	if (flash == 1 && !gpu->is_cpu)
+	if (gpu->is_cpu || dtype == PM_FP32 || dtype == PM_TF32)
+		return 1;
+	if (flash == 1)
 		return FLASH1_COST;
-	return flash == 3 && gpu->compute_capability >= FIRST_WITH_FLASH3 ? FLASH3_COST : 1;
+	return flash == 3 && gpu->compute_capability >= FIRST_WITH_FLASH3 && gpu->compute_capability < FIRST_WITHOUT_FLASH3 ? FLASH3_COST : 1;
 }
 
 double

@@ -40,9 +40,10 @@ double		pm_gpu_rate(const pm_gpu *gpu, pm_dtype dtype, bool tensor_core, bool co
 
 /*
  * Times as long as FlashAttention-2 that the kernel of a release of FlashAttention takes for the same arithmetic on this card: 1, 3, or
- * 0 for the usual one, which is 2.  The third is faster on Hopper and later only, and stands for cuDNN's attention there, too.
+ * 0 for the usual one, which is 2.  The third is faster on Hopper and on Blackwell of data centres only, and stands for cuDNN's attention
+ * there, too.  1 on a CPU and in FP32, where none of them runs.
  */
-double		pm_gpu_attention_cost(const pm_gpu *gpu, int64_t flash);
+double		pm_gpu_attention_cost(const pm_gpu *gpu, pm_dtype dtype, int64_t flash);
 
 /*
  * Rate in FLOP/s that no kernel exceeds, with `tensor_core` and `convolution` as above: the peak at the higher clock that cool cards

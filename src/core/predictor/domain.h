@@ -111,6 +111,8 @@ pm_dtype	pm_domain_format(const pm_domain *t, const pm_gpu *gpu, pm_dtype asked)
  * these are at least three.  NULL: the device has no such rows.
  */
 const char *pm_domain_framework(const pm_domain *t, const char *gpu);
+/* Whether a framework of this name, which may be NULL, was in training. */
+bool		pm_domain_knows_framework(const pm_domain *t, const char *name);
 /*
  * *framework: that a question is answered for.  If it names none, it is the usual one of the device, unless the network is unlike all that
  * this was measured with, and much more like those of another release.  A release that the device was not measured with is answered for as the

@@ -74,6 +74,12 @@ pm_trust_format(const pm_trust *t, const pm_gpu *gpu, pm_dtype asked)
 	return t != NULL && t->domain != NULL ? pm_domain_format(t->domain, gpu, asked) : asked;
 }
 
+bool
+pm_trust_knows_framework(const pm_trust *t, const char *name)
+{
+	return t != NULL && t->domain != NULL && pm_domain_knows_framework(t->domain, name);
+}
+
 const char *
 pm_trust_gpu_framework(const pm_trust *t, const char *gpu)
 {

@@ -53,9 +53,9 @@ update_of(const pm_opclass_rates *r, const pm_tokens *t, int i, double ms)
 	return r->knows_update ? pm_opclass_bounded_update(t->phase_us[3 * i + 2] / 1000, ms) : ms;
 }
 
-/* Time of all copies of a token, and which of its terms is the largest. factors may be NULL. */
+/* Time of all copies of a token, which of its terms is the largest, and what of it is the update. factors may be NULL. */
 static pm_part
-part_of(const pm_opclass_rates *r, const pm_tokens *t, int i, const double *coef, double update_factor, const pm_factors *factors)
+part_of(const pm_opclass_rates *r, const pm_tokens *t, int i, const double *coef, double update_factor, const pm_factors *factors, double *update_ms)
 {
 	static const char bounds[PM_N_TERMS] = {'c', 'm', 'l'};
 	double		v[PM_N_TERMS];
@@ -79,12 +79,13 @@ part_of(const pm_opclass_rates *r, const pm_tokens *t, int i, const double *coef
 			largest = k;
 	}
 	ms = v[PM_TERM_COMPUTE] + v[PM_TERM_MEMORY] + v[PM_TERM_LAUNCH] + update;
+	*update_ms = t->skeleton->copies[i] * update;
 	return (pm_part) {.token = i, .step_ms = t->skeleton->copies[i] * ms, .forward_ms = NAN, .backward_ms = NAN,
 		.update_ms = NAN, .bound = ms > 0 ? bounds[largest] : '-'};
 }
 
 /*
- * ms that the operators of a step take at least, where the option says so, else 0.  Of all together: the coefficients of one type may
+ * ms that the passes of a step take at least, where the option says so, else 0; its update takes what it takes.  Of all together: the coefficients of one type may
  * be too small and those of another too large, and to raise the former alone would leave the step too long.
  */
 static double
@@ -117,34 +118,41 @@ opclass_predict(const pm_predictor *p, const pm_sample *s, pm_arena *scratch,
 	pm_opclass_rates r = pm_opclass_rates_of(p, &s->query);
 	const double *tail = tail_of(r.m, r.in);
 	double		rest = rest_of(tail, s->query.mode, s->fitted);
+	double		passes = 0;
+	double		updates = 0;
 	double		held;
 	pm_tokens	t;
 	pm_code		rc = pm_tokens_build(s->skeleton, &s->query, scratch, &t, st);
 
 	if (rc != PM_OK)
 		return rc;
-	*step_ms = rest;
 	for (int i = 0; i < t.n; i++)
 	{
 		double		coef[PM_N_TERMS];
+		double		update;
 		pm_part		part;
 
 		pm_opclass_coefs_of(&r, &t, i, coef);
-		part = part_of(&r, &t, i, coef, tail[0], s->fitted);
-		*step_ms += part.step_ms;
+		part = part_of(&r, &t, i, coef, tail[0], s->fitted, &update);
+		passes += part.step_ms - update;
+		updates += update;
+		part.update_ms = update;
 		if (parts != NULL)
 			parts[i] = part;
 	}
-	held = fmax(*step_ms, least_of(&r, &t, s->fitted));
+	held = fmax(passes, least_of(&r, &t, s->fitted));
 	for (int i = 0; i < t.n && parts != NULL; i++)
-		parts[i].step_ms *= held / *step_ms;
+	{
+		if (passes > 0)
+			parts[i].step_ms = parts[i].update_ms + (parts[i].step_ms - parts[i].update_ms) * (held / passes);
+		parts[i].update_ms = NAN;
+	}
 	if (parts != NULL)
 	{
-		parts[t.n] = (pm_part) {.token = -1, .step_ms = rest * (held / *step_ms), .forward_ms = NAN, .backward_ms = NAN,
-			.update_ms = NAN, .bound = '-'};
+		parts[t.n] = (pm_part) {.token = -1, .step_ms = rest, .forward_ms = NAN, .backward_ms = NAN, .update_ms = NAN, .bound = '-'};
 		*n_parts = t.n + 1;
 	}
-	*step_ms = held;
+	*step_ms = (passes > 0 ? held : 0) + updates + rest;
 	return PM_OK;
 }
 
@@ -181,12 +189,18 @@ static double
 opclass_predict_prepared(const pm_predictor *p, const void *state, const pm_tokens *work)
 {
 	const prepared *x = state;
-	double		ms = rest_of(x->tail, x->mode, x->fitted);
+	double		passes = 0;
+	double		updates = 0;
 
 	(void) p;
 	for (int i = 0; i < work->n; i++)
-		ms += part_of(&x->rates, work, i, x->coefs + PM_N_TERMS * (size_t) i, x->tail[0], x->fitted).step_ms;
-	return fmax(ms, least_of(&x->rates, work, x->fitted));
+	{
+		double		update;
+
+		passes += part_of(&x->rates, work, i, x->coefs + PM_N_TERMS * (size_t) i, x->tail[0], x->fitted, &update).step_ms - update;
+		updates += update;
+	}
+	return (passes > 0 ? fmax(passes, least_of(&x->rates, work, x->fitted)) : 0) + updates + rest_of(x->tail, x->mode, x->fitted);
 }
 
 double
