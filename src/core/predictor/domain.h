@@ -106,13 +106,14 @@ bool		pm_domain_knows_passes(const pm_domain *t, const char *gpu);
  */
 pm_dtype	pm_domain_format(const pm_domain *t, const pm_gpu *gpu, pm_dtype asked);
 
+/* Index of a framework that was in training; -1: there is none of this name. */
+int			pm_domain_find_framework(const pm_domain *t, const char *name);
+
 /*
  * The usual framework of a device.  Take the framework of most training rows; of its releases, the one of most rows of the device, if
  * these are at least three.  NULL: the device has no such rows.
  */
 const char *pm_domain_framework(const pm_domain *t, const char *gpu);
-/* Whether a framework of this name, which may be NULL, was in training. */
-bool		pm_domain_knows_framework(const pm_domain *t, const char *name);
 /*
  * *framework: that a question is answered for.  If it names none, it is the usual one of the device, unless the network is unlike all that
  * this was measured with, and much more like those of another release.  A release that the device was not measured with is answered for as the

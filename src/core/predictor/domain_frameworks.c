@@ -196,15 +196,6 @@ pm_domain_choose_frameworks(pm_domain *t, int first, const pm_dataset *d, const 
 	return rc;
 }
 
-bool
-pm_domain_knows_framework(const pm_domain *t, const char *name)
-{
-	for (int i = 0; i < t->n_frameworks && name != NULL; i++)
-		if (strcmp(t->frameworks[i].name, name) == 0)
-			return true;
-	return false;
-}
-
 const char *
 pm_domain_framework(const pm_domain *t, const char *gpu)
 {

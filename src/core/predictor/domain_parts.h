@@ -140,9 +140,8 @@ unsigned	pm_domain_kinds_of(pm_network_kind most, const pm_tokens *t);
  */
 pm_code		pm_domain_count_structures(device *gpus, int n, const counted *rows, const bool *seen, pm_arena *a, pm_status *st);
 
-/* Index of a device, of a framework; -1: not seen. */
+/* Index of a device; -1: not seen. */
 int			pm_domain_find_gpu(const struct pm_domain *t, const char *name);
-int			pm_domain_find_framework(const struct pm_domain *t, const char *name);
 /* What a question that names `asked` is answered for on a device: its usual release, if it was measured with others of the same program, else `asked`. */
 const char *pm_domain_stands_for(const struct pm_domain *t, int gpu, const char *asked);
 /* What passes were measured on a device; NULL: none. */

@@ -77,7 +77,7 @@ pm_trust_format(const pm_trust *t, const pm_gpu *gpu, pm_dtype asked)
 bool
 pm_trust_knows_framework(const pm_trust *t, const char *name)
 {
-	return t != NULL && t->domain != NULL && pm_domain_knows_framework(t->domain, name);
+	return t != NULL && t->domain != NULL && name != NULL && pm_domain_find_framework(t->domain, name) >= 0;
 }
 
 const char *

@@ -56,7 +56,7 @@ const char *pm_trust_pass_gpu(const pm_trust *t, int i);
 int			pm_trust_pass_gpu_structures(const pm_trust *t, const char *gpu);
 /* pm_domain_knows_passes(). */
 bool		pm_trust_knows_passes(const pm_trust *t, const char *gpu);
-/* pm_domain_knows_framework(); t may be NULL. */
+/* Whether a framework of this name was in training. Both may be NULL. */
 bool		pm_trust_knows_framework(const pm_trust *t, const char *name);
 /* pm_domain_framework(). */
 const char *pm_trust_gpu_framework(const pm_trust *t, const char *gpu);
