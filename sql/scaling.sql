@@ -193,6 +193,14 @@ FROM (VALUES (4, 16), (8, 16)) AS v (ep, world_size), LATERAL (SELECT jsonb_buil
      LATERAL (SELECT sum(step_ms) AS parts_ms FROM perfmodel.explain_train_time(:moe, 'T4', 4, dtype => 'amp', predictor => 'roof', world_size => v.world_size, cluster => 'dgx-2', parallel => whole)) AS e;
 -- the operators are those of a GPU, and the work of all
 SELECT ep, op, shape, copies FROM unnest('{1,8}'::int[]) AS ep, perfmodel.explain_train_time(:moe, 'T4', 4, predictor => 'roof', world_size => 16, cluster => 'dgx-2', parallel => jsonb_build_object('ep', ep)) WHERE module ~ 'experts' ORDER BY ep, node_id;
+-- zero divides what is not of experts among all GPUs, and what is in two steps: with another ep, no operator has more of it
+SELECT what, op ~ 'MatMul' AS experts, count(*), min(x) > 0 AS some, max(x) / min(x) < 1.01 AS alike
+FROM (SELECT 'step_ms' AS what, ep, op, sum(step_ms) AS x FROM unnest('{1,2,4,8}'::int[]) AS ep,
+          perfmodel.explain_train_time(:moe, 'T4', 1, dtype => 'amp', predictor => 'roof', optimizer => 'adamw', world_size => 16, cluster => 'dgx-2', parallel => jsonb_build_object('ep', ep, 'zero', 1)) GROUP BY ep, op
+      UNION ALL
+      SELECT 'optimizer', ep, op, sum(mb) FROM unnest('{1,2,4,8}'::int[]) AS ep, perfmodel.explain_memory(:moe, 'T4', 4, dtype => 'amp', optimizer => 'adamw', world_size => 16, parallel => jsonb_build_object('ep', ep, 'zero', 1))
+      WHERE part = 'optimizer' GROUP BY ep, op) AS s
+WHERE op = 'Gemm' OR (op, what) = ('MatMul', 'optimizer') GROUP BY what, op ORDER BY what, op;
 SELECT array_agg(world_size ORDER BY world_size) FROM perfmodel.scaling_curve(:moe, 'T4', 4, predictor => 'roof', max_gpus => 16, cluster => 'dgx-2', parallel => '{"ep": 4, "tp": 2}');
 SELECT how, g = :moe AS experts, helper.error_of(format('SELECT perfmodel.predict(%s, ''T4'', 4, predictor => ''roof'', world_size => 16, parallel => %L)', g, how)) AS predict,
        split_part(helper.error_of(format('SELECT perfmodel.predict_memory(%s, ''T4'', 4, world_size => 16, parallel => %L)', g, how)), E'\n', 1) AS memory
