@@ -214,6 +214,10 @@ SELECT g, 'T4', 4, 'amp', 'adamw', 16, 1, step_ms * 1.2, how || jsonb_build_obje
 SELECT n_profiles, mape_before_pct > 10 AS before, mape_after_pct < 5 AS after FROM perfmodel.fit_cluster('sixteen T4', 'with experts', predictor => 'roof');
 SELECT split_part(helper.error_of(format('INSERT INTO perfmodel.profile (graph_id, gpu, batch, world_size, step_ms, parallel) VALUES (%s, ''T4'', 4, 16, 1, ''{"ep": 3}'')', :moe)), E'\n', 1) AS cannot_be;
 ROLLBACK;
+-- machines of 72 GPUs: powers of two and whole machines; and where no power of two is possible, the doublings of what is
+SELECT n AS machine, how, array_agg(c.world_size || '/' || c.nodes ORDER BY c.world_size)
+FROM (VALUES (72, '{}'::jsonb, 600), (72, '{"tp": 2, "pp": 3}', 600), (72, '{"pp": 3}', 64), (8, '{"pp": 3}', 64), (8, '{"tp": 2, "pp": 2}', 64)) AS v (n, how, most), LATERAL perfmodel.scaling_curve(:t, 'A100', 8, CASE n WHEN 72 THEN 'gb200-nvl72' ELSE 'dgx-a100-40gb' END, most, predictor => 'roof', parallel => how) AS c
+GROUP BY n, how, most ORDER BY n, how;
 -- the curve of a divided model begins with the GPUs of one copy
 SELECT array_agg(world_size ORDER BY world_size), bool_and(helper.close(efficiency, samples_per_s / world_size / first)) AS efficiency
 FROM (SELECT *, first_value(samples_per_s / world_size) OVER (ORDER BY world_size) AS first
