@@ -49,7 +49,7 @@ SELECT DISTINCT part FROM perfmodel.explain_memory(:g, 'T4', 8, mode => 'inferen
 -- errors
 SELECT helper.error_of(format('SELECT perfmodel.%s', replace(call, 'G', :'g')))
 FROM unnest(ARRAY['predict_train_time(G, ''T4'', 8, mode => ''test'')', 'predict_train_time(G, ''T4'', 8, mode => '''')',
-    'predict(G, ''T4'', 8, mode => ''inference'', world_size => 2)', 'predict_memory(G, ''T4'', 8, mode => ''inference'', world_size => 2)',
+    'predict(G, ''T4'', 8, mode => ''inference'', world_size => 2)', 'predict(G, ''T4'', 8, mode => ''inference'', parallel => ''{"ep": 2}'')', 'predict_memory(G, ''T4'', 8, mode => ''inference'', world_size => 2)',
     'ask(''{"graph": "anet4@16", "gpu": "T4", "batch": 8, "mode": 1}'')']) AS call;
 SELECT step_ms, note, reasons FROM perfmodel.predict(:g, 'T4', 8, mode => 'test', on_error => 'null');
 SELECT step_ms, note FROM perfmodel.ask('{"graph": "anet4@16", "gpu": "T4", "batch": 8, "mode": null}');

@@ -193,6 +193,14 @@ FROM (VALUES (4, 16), (8, 16)) AS v (ep, world_size), LATERAL (SELECT jsonb_buil
      LATERAL (SELECT sum(step_ms) AS parts_ms FROM perfmodel.explain_train_time(:moe, 'T4', 4, dtype => 'amp', predictor => 'roof', world_size => v.world_size, cluster => 'dgx-2', parallel => whole)) AS e;
 -- the operators are those of a GPU, and the work of all
 SELECT ep, op, shape, copies FROM unnest('{1,8}'::int[]) AS ep, perfmodel.explain_train_time(:moe, 'T4', 4, predictor => 'roof', world_size => 16, cluster => 'dgx-2', parallel => jsonb_build_object('ep', ep)) WHERE module ~ 'experts' ORDER BY ep, node_id;
+-- zero divides what is not of experts among all GPUs, and what is in two steps: with another ep, no operator has more of it
+SELECT what, op ~ 'MatMul' AS experts, count(*), min(x) > 0 AS some, max(x) / min(x) < 1.01 AS alike
+FROM (SELECT 'step_ms' AS what, ep, op, sum(step_ms) AS x FROM unnest('{1,2,4,8}'::int[]) AS ep,
+          perfmodel.explain_train_time(:moe, 'T4', 1, dtype => 'amp', predictor => 'roof', optimizer => 'adamw', world_size => 16, cluster => 'dgx-2', parallel => jsonb_build_object('ep', ep, 'zero', 1)) GROUP BY ep, op
+      UNION ALL
+      SELECT 'optimizer', ep, op, sum(mb) FROM unnest('{1,2,4,8}'::int[]) AS ep, perfmodel.explain_memory(:moe, 'T4', 4, dtype => 'amp', optimizer => 'adamw', world_size => 16, parallel => jsonb_build_object('ep', ep, 'zero', 1))
+      WHERE part = 'optimizer' GROUP BY ep, op) AS s
+WHERE op = 'Gemm' OR (op, what) = ('MatMul', 'optimizer') GROUP BY what, op ORDER BY what, op;
 SELECT array_agg(world_size ORDER BY world_size) FROM perfmodel.scaling_curve(:moe, 'T4', 4, predictor => 'roof', max_gpus => 16, cluster => 'dgx-2', parallel => '{"ep": 4, "tp": 2}');
 SELECT how, g = :moe AS experts, helper.error_of(format('SELECT perfmodel.predict(%s, ''T4'', 4, predictor => ''roof'', world_size => 16, parallel => %L)', g, how)) AS predict,
        split_part(helper.error_of(format('SELECT perfmodel.predict_memory(%s, ''T4'', 4, world_size => 16, parallel => %L)', g, how)), E'\n', 1) AS memory
@@ -206,6 +214,10 @@ SELECT g, 'T4', 4, 'amp', 'adamw', 16, 1, step_ms * 1.2, how || jsonb_build_obje
 SELECT n_profiles, mape_before_pct > 10 AS before, mape_after_pct < 5 AS after FROM perfmodel.fit_cluster('sixteen T4', 'with experts', predictor => 'roof');
 SELECT split_part(helper.error_of(format('INSERT INTO perfmodel.profile (graph_id, gpu, batch, world_size, step_ms, parallel) VALUES (%s, ''T4'', 4, 16, 1, ''{"ep": 3}'')', :moe)), E'\n', 1) AS cannot_be;
 ROLLBACK;
+-- machines of 72 GPUs: powers of two and whole machines; and where no power of two is possible, the doublings of what is
+SELECT n AS machine, how, array_agg(c.world_size || '/' || c.nodes ORDER BY c.world_size)
+FROM (VALUES (72, '{}'::jsonb, 600), (72, '{"tp": 2, "pp": 3}', 600), (72, '{"pp": 3}', 64), (8, '{"pp": 3}', 64), (8, '{"tp": 2, "pp": 2}', 64)) AS v (n, how, most), LATERAL perfmodel.scaling_curve(:t, 'A100', 8, CASE n WHEN 72 THEN 'gb200-nvl72' ELSE 'dgx-a100-40gb' END, most, predictor => 'roof', parallel => how) AS c
+GROUP BY n, how, most ORDER BY n, how;
 -- the curve of a divided model begins with the GPUs of one copy
 SELECT array_agg(world_size ORDER BY world_size), bool_and(helper.close(efficiency, samples_per_s / world_size / first)) AS efficiency
 FROM (SELECT *, first_value(samples_per_s / world_size) OVER (ORDER BY world_size) AS first

@@ -19,6 +19,7 @@
 #include "question.h"
 #include "results.h"
 #include "scaling.h"
+#include "scaling/expert_parallel.h"
 #include "scaling/parts.h"
 
 PG_FUNCTION_INFO_V1(pm_explain_train_time);
@@ -158,7 +159,7 @@ scale_parts(const pm_asked *asked, pm_part *parts, int n, double step_ms, pm_sca
 
 	work_of_parts(&asked->sample, &work);
 	pm_scale_step(&slim, step_ms, &shape, to);
-	pm_scale_parts(&work, &shape, to, parts, n);
+	pm_scale_parts(&work, pm_expert_update(&slim.parallel), &shape, to, parts, n);
 }
 
 /* A row for ms of the step in which no operator runs. */

@@ -443,7 +443,7 @@ pm_problem_infer_on_several(pm_problem *p)
 {
 	*p = (pm_problem) {
 		"bad_parallel", ERRCODE_FEATURE_NOT_SUPPORTED, "mode \"inference\" is about one GPU", NULL,
-		"Leave world_size, nodes, cluster and parallel out."
+		"Leave world_size, nodes and cluster out, and all of parallel but compile."
 	};
 }
 

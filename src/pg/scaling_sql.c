@@ -143,11 +143,11 @@ cluster_of_question(const pm_asked_words *q)
 	return f;
 }
 
-/* The numbers of GPUs of a curve: at most 17 powers of two in a machine, 17 of machines, and one of all of them. */
+/* The numbers of GPUs of a curve: at most 17 doublings of the first, 17 of a machine, and all machines. */
 typedef struct curve
 {
 	int			n;
-	int			gpus[40];
+	int			gpus[40];		/* ascending */
 	int			most;			/* that there can be */
 	char	   *end;			/* what keeps it below the GPUs that were asked for; NULL: nothing */
 } curve;
@@ -163,9 +163,27 @@ why_end(const pm_fabric *f, int room)
 	return psprintf("the curve ends here: cluster \"%s\" has %d GPU%s in %d node%s", name, room, room == 1 ? "" : "s", f->max_nodes, f->max_nodes == 1 ? "" : "s");
 }
 
+/* n and its doublings, the multiples of `model` among them: into their places. */
+static void
+add_doublings(curve *c, int64 n, int64 model)
+{
+	for (; n <= c->most; n *= 2)
+	{
+		int			at = c->n;
+
+		while (at > 0 && c->gpus[at - 1] > n)
+			at--;
+		if (n % model != 0 || (at > 0 && c->gpus[at - 1] == n))
+			continue;
+		memmove(&c->gpus[at + 1], &c->gpus[at], sizeof(int) * (c->n - at));
+		c->gpus[at] = (int) n;
+		c->n++;
+	}
+}
+
 /*
- * Powers of two up to a machine, then whole machines, doubled, and all machines
- * where these pass them by: of these, the multiples of a model's GPUs.
+ * Powers of two, which are what people ask about, and whole machines, doubled, which may be others: of both, the multiples
+ * of a model's GPUs, and where no power of two is one, the doublings of these.  At the end all machines.
  */
 static void
 make_curve(const pm_fabric *f, int max, int64 model, curve *c)
@@ -174,9 +192,8 @@ make_curve(const pm_fabric *f, int max, int64 model, curve *c)
 	int			room = f->inter.n_rows == 0 ? per_node : f->max_nodes > 0 ? f->max_nodes * per_node : PM_MAX_WORLD;
 
 	*c = (curve) {.most = Min(max, room),.end = max > room ? why_end(f, room) : NULL};
-	for (int n = 1; n <= c->most; n = n < per_node ? Min(2 * n, per_node) : 2 * n)
-		if (n % model == 0)
-			c->gpus[c->n++] = n;
+	add_doublings(c, (model & (model - 1)) == 0 ? 1 : model, model);
+	add_doublings(c, per_node, model);
 	if (f->max_nodes > 0 && room <= max && room % model == 0 && (c->n == 0 || c->gpus[c->n - 1] < room))
 		c->gpus[c->n++] = room;
 }
@@ -216,7 +233,7 @@ pm_scaling_curve(PG_FUNCTION_ARGS)
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 				 errmsg("no number of GPUs of the curve is a multiple of %lld, among which \"parallel\" divides the model", (long long) model),
-				 errdetail("The curve has 1, 2, 4 ... GPUs up to the %d of a machine, then whole machines, and at most %d.", per_node, c.most),
-				 errhint("Raise max_gpus, or ask for one number of GPUs with predict(..., world_size => N).")));
+				 errdetail("The curve has at most %d GPUs.", c.most),
+				 c.end == NULL ? errhint("Raise max_gpus.") : errhint("Name a cluster with more GPUs.")));
 	return (Datum) 0;
 }

@@ -7,6 +7,7 @@
 
 #include "graph/expert_part.h"
 #include "graph/experts.h"
+#include "graph/graph_finish.h"
 #include "graph/layers.h"
 #include "graph/op_work.h"
 
@@ -118,6 +119,55 @@ test_many_tokens(void)
 	pm_arena_release(&a);
 }
 
+/* ---------- a long chain ---------- */
+
+#define CHAIN		100000
+#define CHAIN_BYTES 120
+
+static bool
+stop(void *ctx)
+{
+	int		   *left = ctx;
+
+	return (*left)-- == 0;
+}
+
+/* A long chain of nodes behind an expert: one look at each edge, and the loop can be stopped. */
+static void
+test_chain(void)
+{
+	int			left = -1;		/* questions until the answer is yes */
+	int			asked;
+	const pm_hooks hooks = {.stop = stop, .ctx = &left};
+	char	   *text = malloc(CHAIN * CHAIN_BYTES + 1000);
+	char	   *at = text + sprintf(text, HEAD "{'id':0,'op':'Input','inputs':[],'shape':[1,8,32,16],'batch_dim':0},"
+									"{'id':1,'op':'MatMul','inputs':[0],'shape':[1,8,32,16],'batch_dim':0,'weights':[[8,16,16]]}");
+	double		before_s;
+	pm_arena	a;
+	pm_graph	g;
+	pm_graph	part;
+	pm_status	st;
+
+	for (int i = 2; i < CHAIN; i++)
+		at += snprintf(at, CHAIN_BYTES, ",{'id':%d,'op':'Relu','inputs':[%d],'shape':[1,8,32,16],'batch_dim':0}", i, i - 1);
+	strcpy(at, "]}");
+	CHECK_EQ(parse(text, &a, &g, &st), PM_OK);
+	free(text);
+	a.hooks = &hooks;
+	before_s = pm_thread_cpu_s();
+	CHECK_EQ(pm_experts_divide(&g, 8, &a, &part, &st), PM_OK);
+	CHECK(pm_thread_cpu_s() - before_s < 5);
+	CHECK(part.nodes[0].shape.dim[1] == 1 && part.nodes[CHAIN - 1].shape.dim[1] == 1 && part.nodes[CHAIN - 1].shape.dim[2] == 256);
+	asked = -1 - left;
+	left = -1;
+	CHECK_EQ(pm_graph_resized(&part, &a, &st), PM_OK);
+	/* beside the questions of what follows, one every so many nodes */
+	CHECK(asked - (-1 - left) > CHAIN / PM_POLL_EVERY);
+	left = 0;
+	CHECK_EQ(pm_experts_divide(&g, 8, &a, &part, &st), PM_CANCELLED);
+	pm_arena_release(&a);
+}
+
 int
 main(void)
 {
@@ -129,6 +179,7 @@ main(void)
 	test_found(&g);
 	test_divided(&g, &arena);
 	test_many_tokens();
+	test_chain();
 	refused(TWO_LAYERS("8", "4"), 3, "3 does not divide 8", "has 8", "1, 2, 4, 8");
 	refused(TWO_LAYERS("4", "8"), 8, "8 does not divide 4", "4 to 8 experts", "1, 2, 4.");
 	/* one matrix for all, and a stack with a matrix for each sample */

@@ -100,6 +100,67 @@ test_parts_of_one_gpu(void)
 				}
 }
 
+/* ---------- experts ---------- */
+
+/* Bytes of weights, gradients and states of a dense layer and of experts that the GPU holds before the update. */
+typedef struct divided
+{
+	double		dense[3];
+	double		experts[3];
+} divided;
+
+/* A dense layer of 65,536 weights and sixteen experts with 1,048,576, as one of ep GPUs has them. */
+static void
+divide_experts(int ep, pm_memory_division by, pm_step_options o, divided *d)
+{
+	bool	   *held;
+	pm_memory_shares shares;
+	setting		x;
+
+	snprintf(text, sizeof(text), "{'id':0,'op':'Input','inputs':[],'shape':[1,16,4,256],'batch_dim':0},"
+			 "{'id':1,'op':'Gemm','inputs':[0],'shape':[1,16,4,256],'batch_dim':0,'weights':[[256,256]]},"
+			 "{'id':2,'op':'Reshape','inputs':[1],'shape':[1,%d,%d,256],'batch_dim':0,'view':true},"
+			 "{'id':3,'op':'MatMul','inputs':[2],'shape':[1,%d,%d,256],'batch_dim':0,'weights':[[%d,256,256]]}",
+			 16 / ep, 4 * ep, 16 / ep, 4 * ep, 16 / ep);
+	load(text);
+	by.ep = ep;
+	set_up(o, by, 1, &x);
+	held = PM_NEW(&arena, bool, x.step.n_tensors);
+	pm_memory_held_after(&x.step, x.step.phase_at[PM_PHASE_UPDATE] - 1, held);
+	pm_memory_shares_after(&x.step, &x.split, x.step.phase_at[PM_PHASE_UPDATE] - 1, &shares);
+	*d = (divided) {0};
+	for (int t = 0; t < x.step.n_tensors; t++)
+		if (held[t] && x.step.tensors[t].role <= PM_MEMORY_OPTIMIZER)
+			(x.step.tensors[t].node == 1 ? d->dense : d->experts)[x.step.tensors[t].role] += pm_tensor_share(&shares, &x.step.tensors[t], 1);
+}
+
+/* Whatever ep is, all eight GPUs divide what is dense, and what is of experts is divided by eight in two steps, ep and zero. */
+static void
+test_experts(void)
+{
+	const double dense = 4 * 65536.0;
+	const double experts = 16 * dense;
+
+	for (int ep = 1; ep <= 8; ep *= 2)
+		for (int zero = 1; zero <= 3; zero++)
+		{
+			const pm_step_options o = {.dtype = PM_FP32, .optimizer = PM_ADAM};
+			const pm_memory_division by = {.replicas = 8, .zero = zero, .tp = 1, .pp = 1, .micro_batches = 1, .interleave = 1, .bucket_mb = 1e-4};
+			pm_memory_division of_ep = by;
+			divided		d;
+
+			divide_experts(ep, by, o, &d);
+			CHECK_NEAR(d.dense[PM_MEMORY_OPTIMIZER], 2 * dense / 8, 1e-6);
+			CHECK_NEAR(d.experts[PM_MEMORY_OPTIMIZER], 2 * experts / 8, 1e-6);
+			if (zero < 3)
+				CHECK_NEAR(d.dense[PM_MEMORY_WEIGHTS], dense, 1e-6);
+			/* a GPU has no more of an expert than there is */
+			CHECK(d.experts[PM_MEMORY_WEIGHTS] <= experts / ep * (1 + 1e-9) && d.experts[PM_MEMORY_GRADIENTS] <= experts / ep * (1 + 1e-9));
+			of_ep.ep = ep;
+			check_setting(o, of_ep, 64, INFINITY);
+		}
+}
+
 /* Masters in 4 bytes beside weights in 2, of a single GPU. */
 static void
 test_masters(void)
@@ -197,6 +258,7 @@ main(void)
 {
 	pm_arena_init_malloc(&arena);
 	test_parts_of_one_gpu();
+	test_experts();
 	test_masters();
 	test_all();
 	test_random();

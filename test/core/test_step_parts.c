@@ -180,7 +180,7 @@ divide(const pm_scaled *s, bool known, pm_part parts[4])
 	double		sum = 0;
 
 	make_parts(known, parts);
-	pm_scale_parts(&work, &shape, s, parts, 4);
+	pm_scale_parts(&work, 1, &shape, s, parts, 4);
 	for (int i = 0; i < 4; i++)
 	{
 		CHECK(parts[i].step_ms >= 0);
@@ -241,9 +241,47 @@ test_strange_parts(void)
 	pm_tokens	work = three_tokens();
 	pm_part		part = {0, 128, 1, 2, 125, 'm'};
 
-	pm_scale_parts(&work, &shape, &s, &part, 1);
+	pm_scale_parts(&work, 1, &shape, &s, &part, 1);
 	CHECK_NEAR(part.step_ms, 10, 1e-9);
 	CHECK_NEAR(part.update_ms, 125 * 10 / 128.0, 1e-9);
+}
+
+/*
+ * Of eight GPUs, each ep have the experts of the first token: the update of the others is divided by eight whatever ep is,
+ * and theirs by eight / ep, of 1 / ep of them.
+ */
+static void
+test_experts(void)
+{
+	pm_step_shape shape = transformer();
+	pm_node		nodes[3] = {{.expert = true}};
+	const pm_graph g = {.n_nodes = 3,.nodes = nodes};
+	int32_t		node[] = {0, 1, 2};
+	const pm_skeleton k = {.n = 3,.copies = (double *) three_copies,.node = node,.graph = &g};
+
+	for (int ep = 1; ep <= 8; ep *= 2)
+	{
+		pm_tokens	work = three_tokens();
+		pm_part		parts[4];
+		pm_scaled	s = {.forward_ms = shape.forward_ms,.backward_ms = shape.backward_ms};
+		double		others;		/* with the part that belongs to no operator */
+		double		sum = 0;
+
+		work.skeleton = &k;
+		shape.update_ms = 4.0 / ep + 4;
+		shape.step_ms = shape.forward_ms + shape.backward_ms + shape.update_ms;
+		others = 4 + 12 * shape.update_ms / shape.step_ms;
+		s.update_ms = shape.update_ms * (4 + others) / 8 / (4.0 / ep + others);
+		make_parts(true, parts);
+		parts[0].step_ms -= 4 - 4.0 / ep;
+		parts[0].update_ms = 4.0 / ep;
+		pm_scale_parts(&work, ep, &shape, &s, parts, 4);
+		for (int i = 0; i < 4; i++)
+			sum += parts[i].step_ms;
+		CHECK_NEAR(parts[0].update_ms, 4 / 8.0, 1e-9);
+		CHECK_NEAR(parts[1].update_ms, 2 / 8.0, 1e-9);
+		CHECK_NEAR(sum, s.forward_ms + s.backward_ms + s.update_ms, 1e-9);
+	}
 }
 
 int
@@ -254,6 +292,7 @@ main(void)
 	test_divided_model();
 	test_work();
 	test_parts();
+	test_experts();
 	test_strange_parts();
 	pm_arena_release(&arena);
 	return check_done("step_parts");

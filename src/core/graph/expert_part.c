@@ -33,29 +33,41 @@ check(int ep, const pm_experts *x, pm_status *st)
 	return PM_ERR_OPTION;
 }
 
-/* Nodes that are alike an expert's product, around it: their experts become fewer, and the tokens of each more. */
-static void
-mark_region(const pm_graph *g, uint8_t *inside)
+/* The node that stands for all that a chain of alike ones connects with i. */
+static int
+root_of(int32_t *up, int i)
 {
-	bool		grown = true;
+	while (up[i] != i)
+		i = up[i] = up[up[i]];
+	return i;
+}
 
+/*
+ * Nodes that are alike an expert's product, around it: their experts become fewer, and the tokens of each more.  Each
+ * edge is looked at once: a network may have a chain of as many nodes as a graph can have, upwards or downwards.
+ */
+static pm_code
+mark_region(const pm_graph *g, pm_arena *a, uint8_t *inside, pm_status *st)
+{
+	int32_t    *up = PM_NEW(a, int32_t, g->n_nodes);
+
+	if (up == NULL)
+		return pm_no_memory(st, a);
 	for (int i = 0; i < g->n_nodes; i++)
-		inside[i] = g->nodes[i].expert;
-	/* rarely more than twice: along the producers, and back */
-	while (grown)
 	{
-		grown = false;
-		for (int i = g->n_nodes - 1; i >= 0; i--)
-			for (int k = 0; k < g->nodes[i].n_inputs; k++)
-			{
-				int			from = g->nodes[i].inputs[k];
-
-				if (inside[i] == inside[from] || !pm_experts_alike(&g->nodes[i], &g->nodes[from]))
-					continue;
-				inside[i] = inside[from] = true;
-				grown = true;
-			}
+		if (i % PM_POLL_EVERY == 0 && pm_stopped(a, st))
+			return PM_CANCELLED;
+		up[i] = i;
+		for (int k = 0; k < g->nodes[i].n_inputs; k++)
+			if (pm_experts_alike(&g->nodes[i], &g->nodes[g->nodes[i].inputs[k]]))
+				up[root_of(up, g->nodes[i].inputs[k])] = root_of(up, i);
 	}
+	for (int i = 0; i < g->n_nodes; i++)
+		if (g->nodes[i].expert)
+			inside[root_of(up, i)] = true;
+	for (int i = 0; i < g->n_nodes; i++)
+		inside[i] = inside[root_of(up, i)];
+	return PM_OK;
 }
 
 static void
@@ -97,20 +109,23 @@ divide_nodes(const pm_graph *g, int ep, pm_arena *a, pm_graph *to, pm_status *st
 {
 	pm_arena	scratch;
 	uint8_t    *inside;
-	bool		room;
+	pm_code		rc;
 
 	pm_arena_init_within(&scratch, a);
 	inside = PM_NEW(&scratch, uint8_t, g->n_nodes);
 	to->nodes = PM_NEW(a, pm_node, g->n_nodes);
-	if ((room = inside != NULL && to->nodes != NULL))
+	if (inside == NULL || to->nodes == NULL)
+		rc = pm_no_memory(st, a);
+	else
 	{
 		memcpy(to->nodes, g->nodes, g->n_nodes * sizeof(pm_node));
-		mark_region(g, inside);
+		rc = mark_region(g, &scratch, inside, st);
 	}
-	for (int i = 0; room && i < g->n_nodes; i++)
-		room = !inside[i] || divide_node(&to->nodes[i], g->nodes[i].expert, ep, a);
+	for (int i = 0; rc == PM_OK && i < g->n_nodes; i++)
+		if (inside[i] && !divide_node(&to->nodes[i], g->nodes[i].expert, ep, a))
+			rc = pm_no_memory(st, a);
 	pm_arena_release(&scratch);
-	return room ? PM_OK : pm_no_memory(st, a);
+	return rc;
 }
 
 pm_code

@@ -53,6 +53,9 @@ typedef struct kinds
 	double		scratch;
 	double		others;
 	pm_memory_line line;		/* but for fixed */
+	double		expert_weights; /* of them, those of experts */
+	double		expert_optimizer;
+	pm_memory_line experts;		/* gradients and copies alone */
 } kinds;
 
 /* Whether it is the update's scratch memory: that of an operator is divided as its output is. */
@@ -83,11 +86,34 @@ add_kind(kinds *k, const pm_memory_tensor *t, double sign)
 }
 
 static void
+add_expert(kinds *k, const pm_memory_tensor *t, double sign)
+{
+	if (t->role == PM_MEMORY_WEIGHTS)
+		k->expert_weights += sign * t->fixed;
+	else if (t->role == PM_MEMORY_OPTIMIZER)
+		k->expert_optimizer += sign * t->fixed;
+	else if (t->role == PM_MEMORY_GRADIENTS)
+		k->experts.gradients += sign * t->fixed;
+	else if (t->copy)
+		k->experts.copies += sign * t->fixed;
+}
+
+static void
 add_kind_of(kinds *k, const pm_step *s, int e)
 {
 	bool		taken = s->events[e] >= 0;
+	const pm_memory_tensor *t = &s->tensors[taken ? s->events[e] : ~s->events[e]];
 
-	add_kind(k, &s->tensors[taken ? s->events[e] : ~s->events[e]], taken ? 1 : -1);
+	add_kind(k, t, taken ? 1 : -1);
+	if (t->expert)
+		add_expert(k, t, taken ? 1 : -1);
+}
+
+/* What is left of `all` bytes, of which those of experts. */
+static double
+left_of(double all, double experts, const pm_memory_share_of *of)
+{
+	return experts * of->experts + (all - experts) * of->others;
 }
 
 /* Bytes that the GPU holds of them. */
@@ -96,9 +122,10 @@ share_of_kinds(const kinds *k, const pm_memory_split *split, int64_t batch)
 {
 	pm_memory_shares of;
 
-	pm_memory_shares_at(split, &k->line, &of);
-	return k->weights * of.weights + k->optimizer * of.optimizer + k->scratch * of.scratch + k->others * of.others +
-		k->line.gradients * of.gradients + k->line.copies * of.copies + of.added +
+	pm_memory_shares_at(split, &k->line, &k->experts, &of);
+	return left_of(k->weights, k->expert_weights, &of.weights) + left_of(k->optimizer, k->expert_optimizer, &of.optimizer) +
+		left_of(k->line.gradients, k->experts.gradients, &of.gradients) + left_of(k->line.copies, k->experts.copies, &of.copies) +
+		k->scratch * of.scratch + k->others * of.others + of.added +
 		((k->line.per - k->line.scores) * of.per + k->line.scores * of.scores) * (double) batch;
 }
 
@@ -109,18 +136,19 @@ pm_memory_shares_after(const pm_step *s, const pm_memory_split *split, int event
 
 	for (int e = 0; e <= event; e++)
 		add_kind_of(&k, s, e);
-	pm_memory_shares_at(split, &k.line, of);
+	pm_memory_shares_at(split, &k.line, &k.experts, of);
 }
 
 double
 pm_tensor_share(const pm_memory_shares *of, const pm_memory_tensor *t, int64_t batch)
 {
-	const double fixed[PM_N_MEMORY_ROLES] = {
-		[PM_MEMORY_WEIGHTS] = of->weights, [PM_MEMORY_GRADIENTS] = of->gradients, [PM_MEMORY_OPTIMIZER] = of->optimizer,
-		[PM_MEMORY_ACTIVATIONS] = of->others, [PM_MEMORY_FLOW] = of->others, [PM_MEMORY_WORKSPACE] = is_scratch(t) ? of->scratch : of->others
+	const pm_memory_share_of *of_role[PM_N_MEMORY_ROLES] = {
+		[PM_MEMORY_WEIGHTS] = &of->weights, [PM_MEMORY_GRADIENTS] = &of->gradients, [PM_MEMORY_OPTIMIZER] = &of->optimizer
 	};
+	const pm_memory_share_of *parts = t->copy ? &of->copies : of_role[t->role];
+	double		fixed = parts == NULL ? is_scratch(t) ? of->scratch : of->others : t->expert ? parts->experts : parts->others;
 
-	return t->fixed * (t->copy ? of->copies : fixed[t->role]) + t->per * (t->score ? of->scores : of->per) * (double) batch;
+	return t->fixed * fixed + t->per * (t->score ? of->scores : of->per) * (double) batch;
 }
 
 /* ---------- over the events ---------- */

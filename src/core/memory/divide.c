@@ -15,6 +15,8 @@ typedef struct parts
 	double		gathered;		/* gradients that are whole until they are summed, at the most */
 	double		buckets;		/* copies of gradients */
 	double		messages;		/* gradients that zero 2 would have whole */
+	double		whole_weights;	/* where zero divides nothing, */
+	double		whole_optimizer;	/* of both */
 	double		copied;			/* share of the weights that is there in 2 bytes, too, where autocast copies them */
 } parts;
 
@@ -83,6 +85,8 @@ divide_parts(const pm_memory_plan *plan, const pm_memory_division *by)
 
 	if (by->master_bytes > 0)
 		keep_masters(by, &p);
+	p.whole_weights = p.weights;
+	p.whole_optimizer = p.optimizer;
 	if (by->replicas <= 1)
 		return p;
 	if (by->zero >= 1)
@@ -290,16 +294,33 @@ ratio(double part, double all)
 	return all > 0 ? part / all : 0;
 }
 
+/*
+ * Of `all` bytes, of which those of experts, `left` are left.  Of a byte of experts it is ep times as much, as so many times
+ * fewer GPUs divide it, but no more than where nobody divides it, whole / all.
+ */
+static pm_memory_share_of
+spread(const pm_memory_division *by, double left, double all, double experts, double whole)
+{
+	double		others = fmax(0, all - experts);
+	double		times = by->ep > 1 ? by->ep : 1;
+	pm_memory_share_of of = {.experts = fmin(times * ratio(left, others + times * experts), ratio(fmax(left, whole), all))};
+
+	of.others = times > 1 && others > 0 ? (left - of.experts * experts) / others : ratio(left, all);
+	return of;
+}
+
 /* Gradients of the weights: those of the tensors that hold them, and what comes on top. */
 static void
-share_gradients(const pm_memory_plan *plan, const pm_memory_division *by, const parts *p, const pm_memory_line *held, pm_memory_shares *of)
+share_gradients(const pm_memory_plan *plan, const pm_memory_division *by, const parts *p, const pm_memory_line *held,
+				const pm_memory_line *experts, pm_memory_shares *of)
 {
 	double		gpus = (double) by->tp * by->pp;
 	pm_memory_line l = divide_fixed(plan, by, p, held);
 	double		on_way = fmax(0, held->gradients - plan->gradients);
-	double		theirs = fmin(l.gradients, (held->gradients - on_way) / gpus + on_way);
+	double		whole = (held->gradients - on_way) / gpus + on_way;
+	double		theirs = fmin(l.gradients, whole);
 
-	of->gradients = ratio(theirs, held->gradients);
+	of->gradients = spread(by, theirs, held->gradients, experts->gradients, whole);
 	of->added = l.gradients - theirs;
 }
 
@@ -315,7 +336,7 @@ share_activations(const pm_memory_plan *plan, const pm_memory_division *by, cons
 }
 
 void
-pm_memory_shares_at(const pm_memory_split *split, const pm_memory_line *held, pm_memory_shares *of)
+pm_memory_shares_at(const pm_memory_split *split, const pm_memory_line *held, const pm_memory_line *experts, pm_memory_shares *of)
 {
 	const pm_memory_plan *plan = split->plan;
 	const pm_memory_division *by = &split->by;
@@ -324,10 +345,12 @@ pm_memory_shares_at(const pm_memory_split *split, const pm_memory_line *held, pm
 	parts		p = divide_parts(plan, by);
 
 	*of = (pm_memory_shares) {
-		.weights = ratio(p.weights, plan->weights), .optimizer = ratio(p.optimizer, plan->optimizer), .copies = p.copied,
+		.weights = spread(by, p.weights, plan->weights, plan->expert_weights, p.whole_weights),
+		.optimizer = spread(by, p.optimizer, plan->optimizer, plan->expert_optimizer, p.whole_optimizer),
+		.copies = spread(by, held->copies * p.copied, held->copies, experts->copies, held->copies / by->tp / by->pp),
 		.scratch = ratio(scratch_of(plan, by), plan->scratch), .others = 1.0 / by->tp / by->pp
 	};
-	share_gradients(plan, by, &p, held, of);
+	share_gradients(plan, by, &p, held, experts, of);
 	share_activations(plan, by, &m, held, of);
 }
 

@@ -63,13 +63,20 @@ typedef struct pm_memory_split
 	bool		checkpoints;	/* the step is run with those that the plan is of */
 } pm_memory_split;
 
+/* What is left of each byte. */
+typedef struct pm_memory_share_of
+{
+	double		experts;		/* of those of experts, */
+	double		others;			/* and of all others */
+} pm_memory_share_of;
+
 /* What the GPU that holds most has of each byte of the whole model's tensors at an event. */
 typedef struct pm_memory_shares
 {
-	double		weights;
-	double		optimizer;
-	double		gradients;
-	double		copies;			/* of weights in 2 bytes */
+	pm_memory_share_of weights;
+	pm_memory_share_of optimizer;
+	pm_memory_share_of gradients;
+	pm_memory_share_of copies;	/* of weights in 2 bytes */
 	double		scratch;		/* of the update */
 	double		others;			/* that do not depend on the batch */
 	double		per;			/* of a sample, but for scores: of all operators alike */
@@ -77,8 +84,11 @@ typedef struct pm_memory_shares
 	double		added;			/* bytes of gradients beside: buckets, and micro-batches before */
 } pm_memory_shares;
 
-/* Fill *of for an event after which tensors hold `held`, of which gradients, per and scores count. */
-void		pm_memory_shares_at(const pm_memory_split *split, const pm_memory_line *held, pm_memory_shares *of);
+/*
+ * Fill *of for an event after which tensors hold `held`, of which gradients, copies, per and scores count, and those of experts
+ * `experts`, of which gradients and copies do.  What zero divides of experts, it divides among fewer GPUs than the rest.
+ */
+void		pm_memory_shares_at(const pm_memory_split *split, const pm_memory_line *held, const pm_memory_line *experts, pm_memory_shares *of);
 
 /* Factors of one GPU for one of several: less certain, as BigScience's measurements show (docs/memory.md). */
 void		pm_memory_factors_divided(pm_memory_factors *f);

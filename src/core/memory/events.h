@@ -47,6 +47,7 @@ typedef struct pm_memory_tensor
 	uint8_t		role;			/* pm_memory_role */
 	bool		copy;			/* of a weight, in 2 bytes */
 	bool		score;			/* between the products of an attention: for each pair of a query and a key */
+	bool		expert;			/* of a node that is an expert's product (graph/experts.h) */
 } pm_memory_tensor;
 
 typedef enum pm_step_phase

@@ -310,23 +310,27 @@ static void
 sum_persistent(const pm_step *s, const pm_graph *g, const pm_step_options *o, pm_memory_plan *plan)
 {
 	double	   *of[] = {&plan->weights, &plan->gradients, &plan->optimizer};
+	double		standing = 0;	/* of experts */
+	double	   *of_experts[] = {&plan->expert_weights, &standing, &plan->expert_optimizer};
 	double		size = o->dtype == PM_BF16 || o->dtype == PM_FP16 ? 2 : 4;
 	double		params = g->declared_params < g->params ? g->declared_params : g->params;
 	pm_memory_units units;
 
 	for (int e = 0; e < s->phase_at[PM_PHASE_FORWARD]; e++)
-		*of[s->tensors[s->events[e]].role] += s->tensors[s->events[e]].fixed;
+	{
+		const pm_memory_tensor *t = &s->tensors[s->events[e]];
+
+		*of[t->role] += t->fixed;
+		*of_experts[t->role] += t->expert ? t->fixed : 0;
+	}
 	plan->standing = plan->gradients;
 	plan->gradients = o->inference ? 0 : params * size;
 	for (int i = 0; i < g->n_nodes; i++)
 	{
 		double		count = 0;
 
-		if (g->nodes[i].expert)
-		{
-			plan->expert_weights += pm_node_params(&g->nodes[i]) * size;
-			plan->expert_gradients += o->inference || g->nodes[i].attrs.frozen ? 0 : pm_node_params(&g->nodes[i]) * size;
-		}
+		if (g->nodes[i].expert && !o->inference && !g->nodes[i].attrs.frozen)
+			plan->expert_gradients += pm_node_params(&g->nodes[i]) * size;
 		for (int k = 0; k < g->nodes[i].n_weights; k++)
 			count += pm_shape_count(&g->nodes[i].weights[k]);
 		plan->largest_weights = count * size > plan->largest_weights ? count * size : plan->largest_weights;

@@ -42,7 +42,8 @@ typedef struct pm_memory_plan
 	double		optimizer;
 	double		largest_weights;	/* of one operator */
 	double		expert_weights, /* of weights, those of experts (graph/experts.h), */
-				expert_gradients;	/* and of gradients */
+				expert_gradients,	/* of gradients, */
+				expert_optimizer;	/* and of optimizer */
 	double		root_weights,	/* of units.h */
 				unit_weights,
 				pair_weights;

@@ -63,7 +63,9 @@ pm_step_new(pm_step_build *b, pm_memory_role role, double fixed, double per)
 	if (!grow(b, (void **) &b->s->tensors, t, &room, sizeof(pm_memory_tensor)) ||
 		!grow(b, (void **) &b->refs, t, &b->tensor_room, sizeof(int32_t)))
 		return PM_NO_TENSOR;
-	b->s->tensors[t] = (pm_memory_tensor) {fixed, per, b->now, (uint8_t) role, false, b->now >= 0 && is_score(b, b->now)};
+	b->s->tensors[t] = (pm_memory_tensor) {
+		fixed, per, b->now, (uint8_t) role, false, b->now >= 0 && is_score(b, b->now), b->now >= 0 && b->g->nodes[b->now].expert
+	};
 	b->refs[t] = 1;
 	b->s->n_tensors++;
 	event(b, t);

@@ -70,3 +70,9 @@ pm_updaters(const pm_parallel *p, double gradients, double experts)
 		return 1;
 	return p->ep > 1 ? pm_sharers(p) / (1 + share * (pm_expert_parts(p) - 1)) : pm_shard(p);
 }
+
+double
+pm_expert_update(const pm_parallel *p)
+{
+	return p->zero > 0 ? pm_expert_parts(p) : 1;
+}

@@ -32,4 +32,7 @@ double		pm_expert_calls(const pm_step_shape *s, const pm_parallel *p);
  */
 double		pm_updaters(const pm_parallel *p, double gradients, double experts);
 
+/* How much more a GPU updates of an expert's weight than of another, in the mean. */
+double		pm_expert_update(const pm_parallel *p);
+
 #endif

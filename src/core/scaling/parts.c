@@ -75,11 +75,21 @@ factors(const pm_step_shape *s, const pm_scaled *to, const phase_times *sum)
 	return f;
 }
 
+/* How much more of the update of a part a GPU has, if it has expert_update times as much of that of experts. */
+static double
+more_update(const pm_tokens *work, const pm_part *part, double expert_update)
+{
+	const pm_skeleton *k = work->skeleton;
+
+	return expert_update != 1 && part->token >= 0 && k->graph->nodes[k->node[part->token]].expert ? expert_update : 1;
+}
+
 void
-pm_scale_parts(const pm_tokens *work, const pm_step_shape *s, const pm_scaled *to, pm_part *parts, int n)
+pm_scale_parts(const pm_tokens *work, double expert_update, const pm_step_shape *s, const pm_scaled *to, pm_part *parts, int n)
 {
 	phase_times sum = {0};
 	phase_times f;
+	double		weighted_ms = 0;	/* of sum.update_ms, where that of experts counts for more */
 
 	for (int i = 0; i < n; i++)
 	{
@@ -88,12 +98,16 @@ pm_scale_parts(const pm_tokens *work, const pm_step_shape *s, const pm_scaled *t
 		sum.forward_ms += of.forward_ms;
 		sum.backward_ms += of.backward_ms;
 		sum.update_ms += of.update_ms;
+		weighted_ms += of.update_ms * more_update(work, &parts[i], expert_update);
 	}
 	f = factors(s, to, &sum);
 	for (int i = 0; i < n; i++)
 	{
 		phase_times of = phases_of_part(work, s, &parts[i]);
+		phase_times its = f;
 
-		scale_part(&parts[i], &of, &f);
+		if (weighted_ms > 0)
+			its.update_ms *= more_update(work, &parts[i], expert_update) * sum.update_ms / weighted_ms;
+		scale_part(&parts[i], &of, &its);
 	}
 }
