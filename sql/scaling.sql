@@ -201,6 +201,13 @@ FROM (SELECT 'step_ms' AS what, ep, op, sum(step_ms) AS x FROM unnest('{1,2,4,8}
       SELECT 'optimizer', ep, op, sum(mb) FROM unnest('{1,2,4,8}'::int[]) AS ep, perfmodel.explain_memory(:moe, 'T4', 4, dtype => 'amp', optimizer => 'adamw', world_size => 16, parallel => jsonb_build_object('ep', ep, 'zero', 1))
       WHERE part = 'optimizer' GROUP BY ep, op) AS s
 WHERE op = 'Gemm' OR (op, what) = ('MatMul', 'optimizer') GROUP BY what, op ORDER BY what, op;
+-- more ep, and more zero, never need more memory
+SELECT perfmodel.load_graph(perfmodel.decoder_graph('wide@512', 8, 1024, 16, 512, 32000, 'llama', feed_forward => 3584, experts => 8)) AS wide \gset
+CREATE TEMP TABLE needs ON COMMIT DROP AS SELECT zero, ep, dtype, batch, how, m.peak_mb
+FROM generate_series(1, 3) AS zero, unnest('{1,2,4,8}'::int[]) AS ep, unnest('{amp,bf16}'::text[]) AS dtype, unnest('{1,64}'::int[]) AS batch, unnest(ARRAY['{}', '{"recompute": true}', '{"recompute": true, "master_weights": true}']::jsonb[]) AS how,
+     perfmodel.predict_memory(:wide, 'T4', batch, dtype, optimizer => 'adamw', world_size => 8, parallel => how || jsonb_build_object('zero', zero, 'ep', ep)) AS m;
+SELECT count(*), bool_and(b.peak_mb <= a.peak_mb * (1 + 1e-9)) AS with_ep FROM needs AS a JOIN needs AS b USING (zero, dtype, batch, how) WHERE b.ep > a.ep;
+SELECT count(*), bool_and(b.peak_mb <= a.peak_mb * (1 + 1e-9)) AS with_zero FROM needs AS a JOIN needs AS b USING (ep, dtype, batch, how) WHERE b.zero > a.zero;
 SELECT array_agg(world_size ORDER BY world_size) FROM perfmodel.scaling_curve(:moe, 'T4', 4, predictor => 'roof', max_gpus => 16, cluster => 'dgx-2', parallel => '{"ep": 4, "tp": 2}');
 SELECT how, g = :moe AS experts, helper.error_of(format('SELECT perfmodel.predict(%s, ''T4'', 4, predictor => ''roof'', world_size => 16, parallel => %L)', g, how)) AS predict,
        split_part(helper.error_of(format('SELECT perfmodel.predict_memory(%s, ''T4'', 4, world_size => 16, parallel => %L)', g, how)), E'\n', 1) AS memory

@@ -47,10 +47,35 @@ check_parallel(const pm_parallel *q, pm_dtype dtype, pm_cached *graph, pm_proble
 	return false;
 }
 
+/* A larger ep reserves no more than any that divides it. */
+static void
+reserve_at_most(const pm_asked_words *words, pm_memory_question *m)
+{
+	for (int ep = 1; ep < m->split.by.ep; ep++)
+	{
+		pm_memory_division by = m->split.by;
+		const pm_memory_plan *whole;
+		pm_memory_plan divided;
+		pm_cached  *graph;
+		pm_problem	p;
+
+		if (m->split.by.ep % ep != 0)
+			continue;
+		if ((graph = pm_graph_look_up(words->graph_id, ep, &p)) == NULL)
+			pm_problem_raise(&p);
+		whole = pm_memory_plan_get(graph, &m->options);
+		by.ep = ep;
+		by.recompute = whole->segments;
+		pm_memory_divide(whole, &by, &divided);
+		pm_memory_reserve_at_most(&m->divided, &divided);
+	}
+}
+
 /* The plan of one of the GPUs. */
 static void
-divide(const pm_parallel *q, pm_memory_question *m)
+divide(const pm_asked_words *words, pm_memory_question *m)
 {
+	const pm_parallel *q = &words->parallel;
 	bool		narrow = m->question.dtype == PM_BF16 || m->question.dtype == PM_FP16;
 	const pm_memory_division by = {
 		.replicas = pm_sharers(q), .zero = q->zero, .tp = q->tp, .pp = q->pp, .micro_batches = q->accumulation, .interleave = q->interleave, .bucket_mb = q->bucket_mb,
@@ -64,6 +89,7 @@ divide(const pm_parallel *q, pm_memory_question *m)
 		return;
 	m->split = (pm_memory_split) {m->plan, by, false};
 	pm_memory_divide(m->plan, &by, &m->divided);
+	reserve_at_most(words, m);
 	m->plan = &m->divided;
 }
 
@@ -71,7 +97,7 @@ void
 pm_memory_plan_again(const pm_asked_words *words, pm_memory_question *m)
 {
 	m->plan = pm_memory_plan_get(m->graph, &m->options);
-	divide(&words->parallel, m);
+	divide(words, m);
 }
 
 bool

@@ -161,6 +161,42 @@ test_experts(void)
 		}
 }
 
+/* With masters, zero 1 has no copies of gradients, and where few GPUs have the same experts, zero 2 has no more than it. */
+static void
+test_few_sharers(void)
+{
+	const pm_memory_plan plan = {
+		.weights = 80 * MB, .gradients = 80 * MB, .optimizer = 160 * MB, .expert_weights = 70 * MB, .expert_gradients = 70 * MB, .largest_weights = 40 * MB,
+		.asked = {.n_lines = 1, .lines = {{.fixed = 320 * MB, .gradients = 80 * MB}}}
+	};
+	pm_memory_division by = {.replicas = 8, .tp = 1, .pp = 1, .micro_batches = 1, .interleave = 1, .bucket_mb = 25, .master_bytes = 4};
+	pm_memory_plan of[2];
+
+	for (by.ep = 1; by.ep <= 8; by.ep *= 2)
+	{
+		for (by.zero = 1; by.zero <= 2; by.zero++)
+			pm_memory_divide(&plan, &by, &of[by.zero - 1]);
+		CHECK(of[1].gradients <= of[0].gradients && of[1].asked.lines[0].fixed <= of[0].asked.lines[0].fixed);
+	}
+	CHECK_NEAR(of[1].gradients, 80 * MB, 1);
+}
+
+/* What is reserved for a smaller ep bounds it, but what tensors hold is there in any case. */
+static void
+test_reserved_at_most(void)
+{
+	pm_memory_plan of = {.asked = {.n_lines = 1, .lines = {{.fixed = 100}}}};
+	pm_memory_plan than = of;
+
+	for (int i = 0; i < PM_N_MEMORY_ANCHORS; i++)
+	{
+		of.asked.reserved[i] = 150 + i;
+		than.asked.reserved[i] = i == 0 ? 90 : i == 1 ? 120 : 200;
+	}
+	pm_memory_reserve_at_most(&of, &than);
+	CHECK(of.asked.reserved[0] == 100 && of.asked.reserved[1] == 120 && of.asked.reserved[2] == 152);
+}
+
 /* Masters in 4 bytes beside weights in 2, of a single GPU. */
 static void
 test_masters(void)
@@ -259,6 +295,8 @@ main(void)
 	pm_arena_init_malloc(&arena);
 	test_parts_of_one_gpu();
 	test_experts();
+	test_few_sharers();
+	test_reserved_at_most();
 	test_masters();
 	test_all();
 	test_random();

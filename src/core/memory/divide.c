@@ -14,6 +14,7 @@ typedef struct parts
 	double		sharers;		/* GPUs that keep a part of each gradient */
 	double		gathered;		/* gradients that are whole until they are summed, at the most */
 	double		buckets;		/* copies of gradients */
+	double		spare;			/* that zero 1 would have: zero 2 has no more beside the gradients that are there */
 	double		messages;		/* gradients that zero 2 would have whole */
 	double		whole_weights;	/* where zero divides nothing, */
 	double		whole_optimizer;	/* of both */
@@ -24,7 +25,7 @@ typedef struct parts
 static double
 gradients_at(const parts *p, double there, double fresh)
 {
-	return there / p->sharers + fmin(fresh, p->gathered) + p->buckets;
+	return fmin(there / p->sharers + fmin(fresh, p->gathered), there + p->spare) + p->buckets;
 }
 
 /* GPUs among which zero divides so many bytes, those of experts among fewer: in the mean. */
@@ -97,6 +98,7 @@ divide_parts(const pm_memory_plan *plan, const pm_memory_division *by)
 		p.buckets = by->master_bytes > 0 ? 0 : p.all;
 		return p;
 	}
+	p.spare = by->master_bytes > 0 ? 0 : p.all;
 	p.sharers = sharing(plan, by);
 	p.gathered = p.messages = fmax(2 * by->bucket_mb * PM_MB, plan->largest_weights / by->tp);
 	if (by->zero == 3)
@@ -284,6 +286,22 @@ pm_memory_divide(const pm_memory_plan *plan, const pm_memory_division *by, pm_me
 	if (plan->plain.n_lines > 0)
 		divide_run(plan, by, &p, false, &plan->plain, &of->plain);
 	of->conv_per = plan->conv_per * share_of_tp(by) * share_of_cp(by);
+}
+
+static void
+reserve_at_most(pm_memory_run *of, const pm_memory_run *than)
+{
+	for (int i = 0; i < PM_N_MEMORY_ANCHORS; i++)
+		if (of->reserved[i] > than->reserved[i])
+			of->reserved[i] = fmax(than->reserved[i], pm_memory_highest(of, (int64_t) pm_memory_anchors[i], NULL));
+}
+
+void
+pm_memory_reserve_at_most(pm_memory_plan *of, const pm_memory_plan *than)
+{
+	reserve_at_most(&of->asked, &than->asked);
+	if (of->plain.n_lines > 0 && than->plain.n_lines > 0)
+		reserve_at_most(&of->plain, &than->plain);
 }
 
 /* ---------- the shares at an event ---------- */

@@ -55,6 +55,12 @@ typedef struct pm_memory_division
  */
 void		pm_memory_divide(const pm_memory_plan *plan, const pm_memory_division *by, pm_memory_plan *of);
 
+/*
+ * *of, a divided plan, reserves no more than *than, of the same model and GPUs with a smaller ep: what the allocator keeps of
+ * tensors of other sizes is by chance less or more, and who has more GPUs for the experts does not choose what needs more.
+ */
+void		pm_memory_reserve_at_most(pm_memory_plan *of, const pm_memory_plan *than);
+
 /* A step of a plan, divided. */
 typedef struct pm_memory_split
 {
