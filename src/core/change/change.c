@@ -19,7 +19,6 @@ const char *const pm_change_name[PM_N_CHANGES] = {
 };
 
 #define LAUNCH_MS		(PM_LEAST_LAUNCH_US / 1000)
-#define BANDWIDTH_SHARE	0.8		/* of the data sheet's, that kernels reach which only move data */
 
 /* ---- flash attention ---- */
 
@@ -75,7 +74,7 @@ flash_ms(const pm_change_of *of, const pm_attention *at)
 		tensor_core = w.tensor_core;
 	}
 	return fmax(1e3 * flops / (FLASH_SHARE * pm_gpu_rate(q->gpu, q->dtype, tensor_core, false)),
-				bytes / (BANDWIDTH_SHARE * q->gpu->mem_bw_gbs * 1e6)) + FLASH_LAUNCHES * LAUNCH_MS;
+				bytes / (PM_COPY_SHARE * q->gpu->mem_bw_gbs * 1e6)) + FLASH_LAUNCHES * LAUNCH_MS;
 }
 
 static pm_code
@@ -115,7 +114,7 @@ with_fused_optimizer(const pm_change_of *of, double *step_ms, double *touched)
 	double		bytes = trained * pm_fused_update_saves(of->question->optimizer, of->question->dtype);
 	double		at_peak_ms = bytes / (of->question->gpu->mem_bw_gbs * 1e6);
 	double		least_ms = of->work->total_roofline_us / 1000 - at_peak_ms;
-	double		saved_ms = fmin(at_peak_ms / BANDWIDTH_SHARE, pm_update_share(of->work) * of->step_ms);
+	double		saved_ms = fmin(at_peak_ms / PM_COPY_SHARE, pm_update_share(of->work) * of->step_ms);
 
 	*touched = bytes > 0 ? trained / 1000 : 0;
 	*step_ms = fmax(fmin(of->step_ms, least_ms), of->step_ms - saved_ms);

@@ -306,7 +306,6 @@ count_aside(const fuser *f, int i, double *bytes)
 	}
 }
 
-#define BANDWIDTH_SHARE	0.8		/* of the data sheet's, that kernels reach which only move data */
 #define MOST_ASIDE		0.5		/* of the time of a product */
 
 /* ---- parts ---- */
@@ -336,7 +335,7 @@ shorten(const pm_tokens *work, const left *l, pm_part *part)
 {
 	double		copies = work->skeleton->copies[part->token];
 	const double *us = work->phase_us + 3 * part->token;
-	double		traffic[2] = {us[0] * copies / 1000 / BANDWIDTH_SHARE, us[1] * copies / 1000 / BANDWIDTH_SHARE};
+	double		traffic[2] = {us[0] * copies / 1000 / PM_COPY_SHARE, us[1] * copies / 1000 / PM_COPY_SHARE};
 	double		known = pm_passes_us(work, part->token);
 	bool		phases = !isnan(part->forward_ms) && !isnan(part->backward_ms);
 	double		passes_ms = phases ? part->forward_ms + part->backward_ms : fmax(0, part->step_ms - us[2] * copies / 1000);
@@ -378,7 +377,7 @@ find_left(fuser *f, left *l)
 		{
 			of->moved[pass] += (kernel != NULL ? share_of(kernel, pass) : 1) / copies;
 			of->rest[pass] += (kernel != NULL ? launch_share_of(kernel, pass) : 1) / copies;
-			of->aside_ms[pass] += aside[pass] / (BANDWIDTH_SHARE * f->q->gpu->mem_bw_gbs * 1e6);
+			of->aside_ms[pass] += aside[pass] / (PM_COPY_SHARE * f->q->gpu->mem_bw_gbs * 1e6);
 		}
 	}
 }

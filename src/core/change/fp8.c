@@ -18,7 +18,6 @@
 #define MULTIPLE			16		/* of the sizes of a product that the kernels take */
 #define SHARE				0.95	/* of twice the speed that a product had: chosen on 15 pairs of steps (docs/scaling.md, FP8) */
 #define CAST_BYTES			4		/* for each element: 2 read, 2 written */
-#define BANDWIDTH_SHARE		0.8		/* of the data sheet's, that kernels reach which only move data */
 
 pm_fp8_units
 pm_gpu_fp8_units(const pm_gpu *gpu)
@@ -57,7 +56,7 @@ casts_ms(const pm_question *q, const pm_work *w, int batches)
 {
 	double		elements = q->mode == PM_TRAIN ? w->in_elems + w->weight_elems / batches + w->out_elems : w->in_elems;
 
-	return CAST_BYTES * elements / (BANDWIDTH_SHARE * q->gpu->mem_bw_gbs * 1e6);
+	return CAST_BYTES * elements / (PM_COPY_SHARE * q->gpu->mem_bw_gbs * 1e6);
 }
 
 /* Of a part, what the passes take: not the update, which where it is not known takes its roofline time, whatever the batch. */

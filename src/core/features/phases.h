@@ -13,6 +13,9 @@
 /* The update moves data and does little else, whatever the batch: it reaches three quarters of the bandwidth. */
 #define PM_UPDATE_MOST	(4 / 3.0)
 
+/* Share of the data sheet's bandwidth that kernels reach which only move data. */
+#define PM_COPY_SHARE	0.8
+
 /* Microseconds of the forward and of the backward pass of one copy of operator i: roofline times, or the launches of their kernels where these take longer. */
 double		pm_forward_us(const pm_tokens *work, int i);
 double		pm_backward_us(const pm_tokens *work, int i);

@@ -110,9 +110,9 @@ pm_gpu_most(const pm_gpu *gpu, pm_dtype dtype, bool tensor_core, bool convolutio
 }
 
 /*
- * Forward and backward pass of 8,192 tokens and more, causal, heads of 128 numbers.  On an A100, the first release does 105 TFLOPS and the
- * second 190 (Dao 2023, FlashAttention-2, figure 4 to 7).  On an H100, the third does 1.5 to 2.0 times as much as the second in the forward
- * pass, and 1.5 to 1.75 times in the backward pass, and cuDNN's kernels as much (Shah et al. 2024, FlashAttention-3).
+ * The first: published steps of 524,288 and 716,800 tokens on A100, which are nearly all attention and ran the second, took 1 / 1.77 and 1 / 1.79
+ * of what was predicted from steps with the first (jzhang38/EasyContext); its authors say that the second is about twice as fast (Dao 2023).
+ * The third: 1.5 to 2.0 times as fast as the second on an H100 (Shah et al. 2024); cuDNN's kernels are taken to be as fast.
  */
 #define FLASH1_COST		1.8
 #define FLASH3_COST		(1 / 1.65)

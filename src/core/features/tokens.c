@@ -224,8 +224,9 @@ is_attention(const pm_node *n)
 }
 
 /*
- * Attention computes softmax between its products, which no kernel hides all of: FlashAttention-2 does at most 73 % of the peak of an A100 in
- * the forward pass and 63 % in the backward pass, FlashAttention-3 75 and 59 % of an H100's.
+ * Share of the peak that attention in one kernel reaches in both passes together.  FlashAttention-2 does at most 73 % of the peak of an A100
+ * in the forward pass and 63 % in the backward pass, which has five products of seven (Dao 2023); FlashAttention-3 75 % of an H100's in
+ * the forward pass (Shah et al. 2024).
  */
 #define ATTENTION_MOST	0.65
 

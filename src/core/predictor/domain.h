@@ -117,7 +117,7 @@ const char *pm_domain_framework(const pm_domain *t, const char *gpu);
 /*
  * *framework: that a question is answered for.  If it names none, it is the usual one of the device, unless the network is unlike all that
  * this was measured with, and much more like those of another release.  A release that the device was not measured with is answered for as the
- * usual one, if this is of the same program.  PM_ERR_MEMORY, PM_ERR_INPUT.
+ * usual one, if this is of the same program; but not in a forward pass, if passes of the device are known.  PM_ERR_MEMORY, PM_ERR_INPUT.
  */
 pm_code		pm_domain_framework_for(const pm_domain *t, const pm_sample *s, pm_arena *scratch, const char **framework, pm_status *st);
 /*

@@ -206,11 +206,16 @@ pm_domain_framework(const pm_domain *t, const char *gpu)
 }
 
 const char *
-pm_domain_stands_for(const pm_domain *t, int gpu, const char *asked)
+pm_domain_stands_for(const pm_domain *t, const pm_question *q)
 {
+	const char *asked = q->framework;
+	int			gpu = pm_domain_find_gpu(t, q->gpu->name);
 	int			usual = gpu >= 0 ? t->gpus[gpu].framework : -1;
 	int			at = pm_domain_find_framework(t, asked);
 
+	/* of which releases passes were is not remembered, so that one asked for may be among them */
+	if (q->mode == PM_INFERENCE && pm_domain_knows_passes(t, q->gpu->name))
+		return asked;
 	if (usual < 0 || (at >= 0 && answers_for(t, gpu, at)) || !pm_same_framework(t->frameworks[usual].name, asked) ||
 		pm_framework_fuses(t->frameworks[usual].name) != pm_framework_fuses(asked))
 		return asked;
@@ -246,6 +251,7 @@ find_distances(const pm_domain *t, int gpu, int usual, const pm_sample *s, pm_ar
 	pm_sample	q = *s;
 
 	q.query.optimizer = PM_SGD_MOMENTUM;
+	q.query.mode = PM_TRAIN;
 	for (int i = 0; i < t->n_releases; i++)
 		distance[i] = INFINITY;
 	/* where the usual release is that near, it answers */
@@ -299,7 +305,7 @@ pm_domain_framework_for(const pm_domain *t, const pm_sample *s, pm_arena *scratc
 
 	if (asked == NULL || asked[0] == '\0')
 		return nearest_release(t, s, scratch, framework, st);
-	*framework = pm_domain_stands_for(t, pm_domain_find_gpu(t, s->query.gpu->name), asked);
+	*framework = pm_domain_stands_for(t, &s->query);
 	return PM_OK;
 }
 

@@ -283,11 +283,12 @@ remark_framework(const pm_domain *t, const pm_question *q, causes *c)
 
 	if (q->framework == NULL || q->framework[0] == '\0')
 		return;
-	stands_for = pm_domain_stands_for(t, pm_domain_find_gpu(t, q->gpu->name), q->framework);
+	stands_for = pm_domain_stands_for(t, q);
 	if (stands_for != q->framework)
 		snprintf(answered, sizeof(answered), ": answered for \"%.*s\"", pm_shown(stands_for), stands_for);
 	if (pm_domain_find_framework(t, q->framework) < 0)
-		add_cause(c, PM_CAUSE_FRAMEWORK_NOT_SEEN, "framework \"%.*s\" was not in training%s", pm_shown(q->framework), q->framework, answered);
+		add_cause(c, PM_CAUSE_FRAMEWORK_NOT_SEEN, "%sframework \"%.*s\" was %s training%s", q->mode == PM_TRAIN ? "" : "no step of ", pm_shown(q->framework), q->framework,
+				  q->mode == PM_TRAIN ? "not in" : "in", answered);
 	else if (stands_for != q->framework)
 		add_cause(c, PM_CAUSE_FRAMEWORK_NOT_SEEN, "framework \"%.*s\" was not in training on this device%s", pm_shown(q->framework), q->framework,
 				  answered);

@@ -142,8 +142,11 @@ pm_code		pm_domain_count_structures(device *gpus, int n, const counted *rows, co
 
 /* Index of a device; -1: not seen. */
 int			pm_domain_find_gpu(const struct pm_domain *t, const char *name);
-/* What a question that names `asked` is answered for on a device: its usual release, if it was measured with others of the same program, else `asked`. */
-const char *pm_domain_stands_for(const struct pm_domain *t, int gpu, const char *asked);
+/*
+ * What a question that names a framework is answered for: the usual release of its device, if this was measured with others of the same
+ * program, else what it names.  So is a forward pass on a device of which passes are known.
+ */
+const char *pm_domain_stands_for(const struct pm_domain *t, const pm_question *q);
 /* What passes were measured on a device; NULL: none. */
 const device *pm_domain_find_passes(const struct pm_domain *t, const char *gpu);
 /*

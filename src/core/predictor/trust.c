@@ -89,13 +89,8 @@ pm_trust_gpu_framework(const pm_trust *t, const char *gpu)
 pm_code
 pm_trust_framework(const pm_trust *t, const pm_sample *s, pm_arena *scratch, const char **framework, pm_status *st)
 {
-	pm_sample	step = *s;
-
 	*framework = s->query.framework;
-	if (t == NULL || t->domain == NULL)
-		return PM_OK;
-	step.query.mode = PM_TRAIN;
-	return pm_domain_framework_for(t->domain, &step, scratch, framework, st);
+	return t == NULL || t->domain == NULL ? PM_OK : pm_domain_framework_for(t->domain, s, scratch, framework, st);
 }
 
 pm_code

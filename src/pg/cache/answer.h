@@ -34,9 +34,10 @@ pm_expert_part(const pm_asked_words *q)
 	return part > 1 ? part : 0;
 }
 
-#define PM_REASON_NO_INTERVAL 31	/* the predictor is not calibrated */
+/* Bits of pm_answer.reasons above those of pm_cause. */
 #define PM_REASON_COMPILED 29	/* torch.compile: no predictor has learned it */
 #define PM_REASON_UNFITTED_CLUSTER 30	/* communication is not measured but taken from constants of the links */
+#define PM_REASON_NO_INTERVAL 31	/* the predictor is not calibrated */
 
 /* What is known about a question. */
 typedef struct pm_answer

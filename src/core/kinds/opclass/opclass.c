@@ -85,8 +85,8 @@ part_of(const pm_opclass_rates *r, const pm_tokens *t, int i, const double *coef
 }
 
 /*
- * ms that the passes of a step take at least, where the option says so, else 0; its update takes what it takes.  Of all together: the coefficients of one type may
- * be too small and those of another too large, and to raise the former alone would leave the step too long.
+ * ms that the passes of a step take at least, where the option says so, else 0; the update comes on top.  Of all operators together: the
+ * coefficients of one type may be too small and those of another too large, and to raise the former alone would leave the step too long.
  */
 static double
 least_of(const pm_opclass_rates *r, const pm_tokens *t, const pm_factors *factors)
@@ -149,10 +149,11 @@ opclass_predict(const pm_predictor *p, const pm_sample *s, pm_arena *scratch,
 	}
 	if (parts != NULL)
 	{
-		parts[t.n] = (pm_part) {.token = -1, .step_ms = rest, .forward_ms = NAN, .backward_ms = NAN, .update_ms = NAN, .bound = '-'};
+		/* what no operator is known to take */
+		parts[t.n] = (pm_part) {.token = -1, .step_ms = rest + (passes > 0 ? 0 : held), .forward_ms = NAN, .backward_ms = NAN, .update_ms = NAN, .bound = '-'};
 		*n_parts = t.n + 1;
 	}
-	*step_ms = (passes > 0 ? held : 0) + updates + rest;
+	*step_ms = held + updates + rest;
 	return PM_OK;
 }
 
@@ -200,7 +201,7 @@ opclass_predict_prepared(const pm_predictor *p, const void *state, const pm_toke
 		passes += part_of(&x->rates, work, i, x->coefs + PM_N_TERMS * (size_t) i, x->tail[0], x->fitted, &update).step_ms - update;
 		updates += update;
 	}
-	return (passes > 0 ? fmax(passes, least_of(&x->rates, work, x->fitted)) : 0) + updates + rest_of(x->tail, x->mode, x->fitted);
+	return fmax(passes, least_of(&x->rates, work, x->fitted)) + updates + rest_of(x->tail, x->mode, x->fitted);
 }
 
 double
