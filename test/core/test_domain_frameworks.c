@@ -88,6 +88,37 @@ test_frameworks(void)
 	CHECK(framework_for(fit(&d, NULL), &d.samples[0], &test_gpu, NULL) == NULL);
 }
 
+/* A forward pass is answered for the release that it names, if passes of the device are known: of which releases they were is not remembered. */
+static void
+test_passes(void)
+{
+	pm_dataset	d = make_dataset(20, 4, true, some_time, &arena);
+	pm_gpu		other = test_gpu;
+	pm_sample	pass;
+	const pm_trust *t;
+
+	other.name = "Without passes";
+	for (int i = 0; i < d.n; i++)
+	{
+		d.samples[i].query.framework = "torch 1.12";
+		d.samples[i].query.gpu = i % 4 == 0 ? &other : &test_gpu;
+	}
+	d.passes = PM_NEW(&arena, pm_sample, d.n);
+	for (int i = 0; i < d.n; i++)
+		if (d.samples[i].query.gpu == &test_gpu)
+		{
+			d.passes[d.n_passes] = d.samples[i];
+			d.passes[d.n_passes].query.framework = "torch 2.4";
+			d.passes[d.n_passes++].query.mode = PM_INFERENCE;
+		}
+	t = fit(&d, NULL);
+	pass = d.passes[0];
+	CHECK(strcmp(framework_for(t, &pass, &test_gpu, "torch 2.4"), "torch 2.4") == 0);
+	CHECK(strcmp(framework_for(t, &pass, &test_gpu, NULL), "torch 1.12") == 0);
+	CHECK(strcmp(framework_for(t, &pass, &other, "torch 2.4"), "torch 1.12") == 0);
+	CHECK(strcmp(framework_for(t, &d.samples[1], &test_gpu, "torch 2.4"), "torch 1.12") == 0);
+}
+
 /*
  * A device that was measured with torch 2 on convolutions and with torch 1 on fewer chains of products: a chain is answered for torch 1,
  * whatever its width, all else for torch 2.
@@ -178,6 +209,7 @@ main(void)
 {
 	pm_arena_init_malloc(&arena);
 	test_frameworks();
+	test_passes();
 	test_releases();
 	test_releases_by_size();
 	pm_arena_release(&arena);
