@@ -88,6 +88,14 @@ ROLLBACK;
 SELECT gpu, perfmodel.predict_train_time(:g, gpu, 32, 'tf32') = perfmodel.predict_train_time(:g, gpu, 32, 'fp32') AS same
 FROM unnest('{T4,A100-SXM4-80GB}'::text[]) AS gpu;
 
+-- what the processor launches is not divided: a small batch takes as long on GPUs that share its layers or sequences, a large one much less
+BEGIN;
+SELECT perfmodel.load_graph(perfmodel.decoder_graph('narrow layers', 4, 256, 8, 64, 1000)) AS t \gset
+SELECT member, min(p.step_ms / s.step_ms) FILTER (WHERE batch = 1) > 0.9 AS launched, max(p.step_ms / s.step_ms) FILTER (WHERE batch = 4096) < 0.75 AS divided
+FROM unnest('{tp,cp}'::text[]) AS member, unnest('{4,8}'::int[]) AS n, unnest('{1,4096}'::int[]) AS batch, perfmodel.predict(:t, 'A100-SXM4-80GB', batch, 'amp') AS s,
+     LATERAL perfmodel.predict(:t, 'A100-SXM4-80GB', batch, 'amp', world_size => 8, parallel => jsonb_build_object(member, n)) AS p GROUP BY member ORDER BY 1;
+ROLLBACK;
+
 -- one that is made inactive by hand no longer answers, in this session neither
 BEGIN;
 SELECT perfmodel.activate_predictor('pretrained') < 0 AS pretrained, perfmodel.predict_train_time(:g, 'RTX 3090', 32) > 0 AS answers;

@@ -63,6 +63,36 @@ require_layers(const pm_asked *q, const pm_step_shape *s)
 		pm_raise(&st);
 }
 
+/* The step of a question on one GPU, apart from its time. */
+typedef struct one_gpu
+{
+	const pm_buckets *buckets;
+	const pm_tokens *work;
+	int64_t		batch;
+	double		launch_share;	/* of its time, what the processor needs whatever part of the layers a GPU has */
+} one_gpu;
+
+static one_gpu
+on_one_gpu(pm_asked *q, pm_prepared *x)
+{
+	one_gpu		g = {.buckets = pm_buckets_get(q, q->parallel.bucket_mb), .batch = q->sample.query.batch};
+	pm_status	st = {PM_OK};
+
+	if ((q->parallel.tp > 1 || q->parallel.cp > 1) &&
+		pm_predictor_launch_share(q->ref.predictor, x, &q->sample, &g.launch_share, &st) != PM_OK)
+		pm_raise(&st);
+	g.work = work_of(q, x);
+	return g;
+}
+
+/* Its shape, if it takes step_ms. */
+static void
+shape_at(const one_gpu *g, double step_ms, pm_step_shape *to)
+{
+	pm_step_shape_of(g->buckets, g->work, g->batch, step_ms, to);
+	pm_step_shape_launches(g->launch_share * step_ms, to);
+}
+
 void
 pm_note_work(pm_asked *q, pm_prepared *x, pm_answer *a)
 {
@@ -76,10 +106,9 @@ pm_note_work(pm_asked *q, pm_prepared *x, pm_answer *a)
 void
 pm_shape_of(pm_asked *q, double step_ms, pm_step_shape *to)
 {
-	pm_prepared *x = pm_prepared_get(q);
-	const pm_tokens *work = work_of(q, x);
+	one_gpu		g = on_one_gpu(q, pm_prepared_get(q));
 
-	pm_step_shape_of(pm_buckets_get(q, q->parallel.bucket_mb), work, q->sample.query.batch, step_ms, to);
+	shape_at(&g, step_ms, to);
 }
 
 void
@@ -93,14 +122,13 @@ pm_scale_step(pm_asked *q, double step_ms, pm_step_shape *shape, pm_scaled *s)
 bool
 pm_scale_answer(pm_asked *q, pm_prepared *x, pm_answer *a, pm_problem *p)
 {
-	const pm_tokens *work = work_of(q, x);
-	const pm_buckets *b = pm_buckets_get(q, q->parallel.bucket_mb);
+	one_gpu		g = on_one_gpu(q, x);
 	pm_step_shape shape;
 	pm_scaled	s;
 	bool		far;
 	pm_status	st = {PM_OK};
 
-	pm_step_shape_of(b, work, q->sample.query.batch, a->step_ms, &shape);
+	shape_at(&g, a->step_ms, &shape);
 	if (pm_division_check(&q->parallel, &shape, &st) != PM_OK)
 	{
 		*p = pm_problem_of_status("bad_parallel", &st);
@@ -113,8 +141,8 @@ pm_scale_answer(pm_asked *q, pm_prepared *x, pm_answer *a, pm_problem *p)
 					high;
 		pm_step_ends ends;
 
-		pm_step_shape_of(b, work, q->sample.query.batch, a->low_ms, &low);
-		pm_step_shape_of(b, work, q->sample.query.batch, a->high_ms, &high);
+		shape_at(&g, a->low_ms, &low);
+		shape_at(&g, a->high_ms, &high);
 		ends = pm_scaled_ends(&low, &shape, &high, &q->parallel, q->fabric, pm_deviations(a->level));
 		a->low_ms = ends.low_ms;
 		a->high_ms = ends.high_ms;
@@ -124,7 +152,7 @@ pm_scale_answer(pm_asked *q, pm_prepared *x, pm_answer *a, pm_problem *p)
 	a->comm_ms = s.comm_ms;
 	a->exposed_ms = s.exposed_ms;
 	if (!isnan(a->level))
-		a->roofline_ms = pm_gpu_roofline_ms(b, work, &q->parallel);
+		a->roofline_ms = pm_gpu_roofline_ms(g.buckets, g.work, &q->parallel);
 	if (q->parallel.world_size > 1 && !isnan(a->level))
 		add_note(&q->parallel, q->fabric, far, a);
 	return true;

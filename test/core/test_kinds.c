@@ -186,6 +186,44 @@ test_no_framework(const char *most, const char *fewest)
 }
 
 /*
+ * What is left of a step without work on the device does not depend on how much work it is, but on the kernels: so much is launched at
+ * every batch.  Asking for it leaves the answers as they are.  Where operators are not added up, it is not known.
+ */
+static void
+test_launch_share(void)
+{
+	const pm_graph *nets[2] = {make_net(&arena, "short", 16, 2, 24, 1), make_net(&arena, "long", 16, 6, 24, 1)};
+
+	for (int kind = 0; kind < 4; kind++)
+	{
+		pm_predictor p = some_predictor(kind % 3, kind == 3);
+		double		launches[2] = {0};
+
+		for (int i = 0; i < 2; i++)
+			for (int batch = 2; batch <= 128; batch *= 8)
+			{
+				pm_sample	row = make_sample(nets[i], make_skeleton(nets[i], true, &arena), batch, 0);
+				pm_prepared x;
+				double		ms;
+				double		again;
+				double		share;
+
+				CHECK_EQ(pm_predictor_prepare(&p, &row, &arena, &arena, NULL, &x, NULL), PM_OK);
+				CHECK_EQ(pm_predictor_predict_prepared(&p, &x, &row, &arena, &ms, NULL), PM_OK);
+				CHECK_EQ(pm_predictor_launch_share(&p, &x, &row, &share, NULL), PM_OK);
+				CHECK_EQ(pm_predictor_predict_prepared(&p, &x, &row, &arena, &again, NULL), PM_OK);
+				CHECK(again == ms);
+				CHECK(kind == 0 ? share > 0 && share < 1 : share == 0);
+				if (launches[i] > 0)
+					CHECK_NEAR(share * ms / launches[i], 1, 1e-3);
+				launches[i] = share * ms;
+			}
+		if (kind == 0)
+			CHECK(launches[1] > 1.5 * launches[0]);
+	}
+}
+
+/*
  * Merged, attention sees one token with a multiplicity instead of copies at
  * different places.  The kinds that only add up do not notice; for mdot the
  * difference has to stay small.
@@ -219,6 +257,7 @@ main(void)
 	test_unseen();
 	test_no_framework("torch 2", "torch 1");
 	test_no_framework("torch 2 compiled", "torch 1");
+	test_launch_share();
 	test_merged_against_unmerged();
 	pm_arena_release(&arena);
 	return check_done("kinds");

@@ -355,6 +355,21 @@ test_divided(void)
 	CHECK_NEAR(divided((pm_parallel) {.world_size = 8,.accumulation = 4,.tp = 4,.pp = 1,.interleave = 1,.cp = 1}, &f).comm_ms, 4 * 2 * 2 * 8 * sum4 + gradients, 1e-6);
 }
 
+/* What a predictor says of launches counts if it is more than the least, and the passes are never shorter than their launches. */
+static void
+test_launches(void)
+{
+	pm_step_shape shape = transformer();
+
+	shape.launch_ms = 30;
+	pm_step_shape_launches(20, &shape);
+	CHECK(shape.launch_ms == 30);
+	pm_step_shape_launches(50, &shape);
+	CHECK(shape.launch_ms == 50);
+	pm_step_shape_launches(500, &shape);
+	CHECK(shape.launch_ms == shape.forward_ms + shape.backward_ms);
+}
+
 /* Four GPUs a layer that divide the sequence, too: 12 ms of norms and sums are theirs by parts, and each sum is two collectives. */
 static void
 test_sequence_parallel(void)
@@ -607,6 +622,7 @@ main(void)
 	test_shape();
 	test_refused();
 	test_divided();
+	test_launches();
 	test_sequence_parallel();
 	test_attention_again();
 	test_groups_share_adapters();

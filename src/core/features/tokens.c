@@ -591,3 +591,15 @@ pm_update_share(const pm_tokens *t)
 		us += t->skeleton->copies[i] * t->phase_us[3 * i + 2];
 	return t->total_roofline_us > 0 ? us / t->total_roofline_us : 0;
 }
+
+void
+pm_tokens_scale_device(pm_tokens *t, double by)
+{
+	double	   *times[] = {t->roofline_us, t->compute_us, t->memory_us, t->floor_us, t->table_us};
+
+	for (int k = 0; k < (int) (sizeof(times) / sizeof(times[0])); k++)
+		for (int i = 0; i < t->n; i++)
+			times[k][i] *= by;
+	for (int i = 0; i < 3 * t->n; i++)
+		t->phase_us[i] *= by;
+}

@@ -276,6 +276,12 @@ pm_step_shape_of(const pm_buckets *b, const pm_tokens *work, int64_t batch, doub
 	}
 }
 
+void
+pm_step_shape_launches(double launch_ms, pm_step_shape *to)
+{
+	to->launch_ms = fmin(fmax(to->launch_ms, launch_ms), to->forward_ms + to->backward_ms);
+}
+
 /*
  * FSDP gathers the weights of a layer of a transformer in one message, however large; other networks are taken to be wrapped by
  * size.  With divided gradients or states alone, rings have a step for each GPU, and trainers send more at a time for that:

@@ -9,6 +9,9 @@
 /* Fill *to. work: that of one GPU at this batch, whose step takes step_ms; it must have the skeleton that b was made from. */
 void		pm_step_shape_of(const pm_buckets *b, const pm_tokens *work, int64_t batch, double step_ms, pm_step_shape *to);
 
+/* What a predictor says that the processor needs to launch the kernels of the passes of *to, if it is more than the least. */
+void		pm_step_shape_launches(double launch_ms, pm_step_shape *to);
+
 /*
  * The step of p (checked) whose shape on one GPU is s.  comm_factor: on the
  * time of every collective, 1 for the best guess.
