@@ -76,7 +76,7 @@ SQL_PARTS = $(patsubst %,sql/install/%.sql, \
 	cluster price memory name_alias convergence \
 	functions_graph functions_onnx functions_train functions_predict functions_evaluate functions_info functions_decoder functions_leaderboard functions_queue \
 	functions_trained functions_cards functions_memory functions_probes functions_drift \
-	functions_scaling functions_job functions_convergence functions_change \
+	functions_scaling functions_parallel functions_job functions_convergence functions_change \
 	functions_plot functions_job_table functions_zoom functions_report nightly \
 	views text_limits \
 	dump privileges)
@@ -98,7 +98,7 @@ DATA_built = sql/perfmodel--$(EXTVERSION).sql sql/perfmodel--$(OLDVERSION)--$(EX
 DATA = $(filter-out $(DATA_built),$(wildcard sql/perfmodel--*.sql))
 
 REGRESS = setup install gpu graph graph_errors onnx profile op_profile options train predict infer ask predict_many explain \
-	scaling job convergence change fp8 compile \
+	scaling parallel job convergence change fp8 compile \
 	memory memory_kinds \
 	evaluate leaderboard predictor pretrained train_async recalibrate cards probes transfer trained warm_start drift \
 	plot report nightly grafana \

@@ -55,3 +55,18 @@ SELECT source, attention, CASE WHEN grouping(tp) = 1 THEN 'all' ELSE tp::text EN
 FROM divided AS d, unnest('{plain,fused}'::text[]) AS attention, LATERAL perfmodel.predict(perfmodel.graph_id(graph || ' ' || attention), 'A100-SXM4-80GB', micro, 'amp', framework => 'pytorch', optimizer => 'adam', world_size => n_gpus, cluster => d.cluster,
     parallel => jsonb_build_object('tp', tp, 'pp', pp, 'zero', zero, 'recompute', true, 'micro_batches', micro_batches)) AS p
 GROUP BY source, attention, ROLLUP (tp) ORDER BY 1, 2 DESC, 3;
+
+-- The same model, GPUs and total batch, measured in several divisions: how much longer than the fastest of them is the one that is predicted to be fastest, is the mean
+-- of all, and is the one that divides least, with the largest micro-batch?
+WITH answer AS (
+    SELECT attention, n_gpus, graph, micro * micro_batches * (n_gpus / tp / pp) AS total, tp * pp AS parts, micro, measured, p.step_ms
+    FROM divided AS d, unnest('{plain,fused}'::text[]) AS attention, LATERAL perfmodel.predict(perfmodel.graph_id(graph || ' ' || attention), 'A100-SXM4-80GB', micro, 'amp', framework => 'pytorch', optimizer => 'adam', world_size => n_gpus, cluster => d.cluster,
+        parallel => jsonb_build_object('tp', tp, 'pp', pp, 'zero', zero, 'recompute', true, 'micro_batches', micro_batches)) AS p
+    WHERE source = 'vTrain'
+), choice AS (
+    SELECT attention, n_gpus, count(*) AS divisions, min(measured) AS fastest, (array_agg(measured ORDER BY step_ms))[1] AS chosen, avg(measured) AS mean, (array_agg(measured ORDER BY parts, micro DESC))[1] AS least
+    FROM answer GROUP BY attention, n_gpus, graph, total HAVING count(*) > 3
+)
+SELECT attention, CASE WHEN grouping(n_gpus) = 1 THEN 'all' ELSE n_gpus::text END AS n_gpus, count(*) AS questions, round(avg(divisions), 1) AS divisions, round((100 * avg(chosen / fastest - 1))::numeric, 1) AS chosen_pct,
+       round((100 * max(chosen / fastest - 1))::numeric) AS worst_pct, round(100 * avg((chosen = fastest)::int)) AS fastest_chosen_pct, round((100 * avg(least / fastest - 1))::numeric, 1) AS divides_least_pct, round((100 * avg(mean / fastest - 1))::numeric, 1) AS mean_pct
+FROM choice GROUP BY attention, ROLLUP (n_gpus) ORDER BY 1 DESC, 2;

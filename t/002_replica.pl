@@ -39,7 +39,7 @@ my %reads = (
     predict_many => "ARRAY[$g], '{T4}', '{8}'", what_if => "$g, '{T4}', '{8}'", onnx_to_graph => $onnx, corrections => q{'line'}, training_lost => 1,
     ask => q{'{"graph": "anet4@16", "gpu": "T4", "batch": 8}'}, ask_many => q{ARRAY['{"graph": "anet4@16", "gpu": "T4", "batch": 8}'::jsonb]},
     all_profiles => '', family_of => q{'resnet50'}, find_graph => q{'anet4@16'}, find_gpu => q{'T4'}, find_dtype => q{'half'}, find_layout => q{'channels_last'},
-    collective_ms => q{'all_reduce', 1e9, 8}, scaling_curve => "$g, 'T4', 8", predict_job => "$g, 'T4', 8, steps => 10",
+    collective_ms => q{'all_reduce', 1e9, 8}, scaling_curve => "$g, 'T4', 8", best_parallel => "$g, 'T4', 64, 8", predict_job => "$g, 'T4', 8, steps => 10",
     predict_memory => "$g, 'T4', 8", explain_memory => "$g, 'T4', 8", memory_timeline => "$g, 'T4', 8", max_batch => "$g, 'T4'", what_would_fit => "$g, 'T4', 8",
     forecast_jobs => q{'helper.jobs'}, queue_order => q{'helper.jobs'}, queue_eta => q{'helper.jobs', free => '{"T4": 1}'}, deadline_probability => q{'helper.jobs', free => '{"T4": 1}'},
     queue_order_arrays => $queue, queue_eta_arrays => qq{free => '{"T4": 1}', $queue},

@@ -69,17 +69,24 @@ typedef struct one_gpu
 	const pm_buckets *buckets;
 	const pm_tokens *work;
 	int64_t		batch;
-	double		launch_share;	/* of its time, what the processor needs whatever part of the layers a GPU has */
+	const pm_parallel *p;
+	double		launch_share;	/* of its time, what the processor needs whatever part of the work a GPU has, */
+	double		part_share;		/* and what one of these GPUs needs */
 } one_gpu;
+
+#define HARDLY_ANY	1e-6		/* of the work of an operator; logarithms are taken of it */
 
 static one_gpu
 on_one_gpu(pm_asked *q, pm_prepared *x)
 {
-	one_gpu		g = {.buckets = pm_buckets_get(q, q->parallel.bucket_mb), .batch = q->sample.query.batch};
+	one_gpu		g = {.buckets = pm_buckets_get(q, q->parallel.bucket_mb), .batch = q->sample.query.batch, .p = &q->parallel};
+	const pm_predictor *p = q->ref.predictor;
+	int			parts = g.p->tp * g.p->cp;
 	pm_status	st = {PM_OK};
 
-	if ((q->parallel.tp > 1 || q->parallel.cp > 1) &&
-		pm_predictor_launch_share(q->ref.predictor, x, &q->sample, &g.launch_share, &st) != PM_OK)
+	if (parts > 1 &&
+		(pm_predictor_share(p, x, &q->sample, HARDLY_ANY, &g.launch_share, &st) != PM_OK ||
+		 pm_predictor_share(p, x, &q->sample, 1.0 / parts, &g.part_share, &st) != PM_OK))
 		pm_raise(&st);
 	g.work = work_of(q, x);
 	return g;
@@ -90,7 +97,8 @@ static void
 shape_at(const one_gpu *g, double step_ms, pm_step_shape *to)
 {
 	pm_step_shape_of(g->buckets, g->work, g->batch, step_ms, to);
-	pm_step_shape_launches(g->launch_share * step_ms, to);
+	if (g->p->tp * g->p->cp > 1)
+		pm_step_shape_small(g->launch_share * step_ms, g->part_share * step_ms, g->p, to);
 }
 
 void

@@ -355,19 +355,40 @@ test_divided(void)
 	CHECK_NEAR(divided((pm_parallel) {.world_size = 8,.accumulation = 4,.tp = 4,.pp = 1,.interleave = 1,.cp = 1}, &f).comm_ms, 4 * 2 * 2 * 8 * sum4 + gradients, 1e-6);
 }
 
-/* What a predictor says of launches counts if it is more than the least, and the passes are never shorter than their launches. */
+/* What a predictor says of launches counts if it is more than the least; a part of the work may take more than its part of the time. */
 static void
-test_launches(void)
+test_small_work(void)
 {
 	pm_step_shape shape = transformer();
+	pm_parallel p = {.world_size = 4,.accumulation = 1,.tp = 4,.pp = 1,.interleave = 1,.cp = 1,.sequence_parallel = true};
+	double		passes_ms = shape.forward_ms + shape.backward_ms;
+	double		whole_ms = shape.undivided_ms;
 
 	shape.launch_ms = 30;
-	pm_step_shape_launches(20, &shape);
+	pm_step_shape_small(20, 0, &p, &shape);
 	CHECK(shape.launch_ms == 30);
-	pm_step_shape_launches(50, &shape);
+	pm_step_shape_small(50, 0, &p, &shape);
 	CHECK(shape.launch_ms == 50);
-	pm_step_shape_launches(500, &shape);
-	CHECK(shape.launch_ms == shape.forward_ms + shape.backward_ms);
+	pm_step_shape_small(500, 0, &p, &shape);
+	CHECK(shape.launch_ms == passes_ms && shape.forward_ms + shape.backward_ms == passes_ms);
+	/* of a fourth of the work, passes take a third of the time, and the update a fourth */
+	shape.head_ms = 9;
+	pm_step_shape_small(0, passes_ms / 3 + shape.update_ms / 4, &p, &shape);
+	CHECK_NEAR(shape.forward_ms + shape.backward_ms, 4 * passes_ms / 3, 1e-9);
+	CHECK_NEAR(shape.head_ms, 12, 1e-9);
+	CHECK_NEAR(shape.undivided_ms, 4 * whole_ms / 3, 1e-9);
+	/* what each GPU does in full does not become small */
+	shape = transformer();
+	p.sequence_parallel = false;
+	pm_step_shape_small(0, passes_ms / 3 + shape.update_ms / 4, &p, &shape);
+	CHECK(whole_ms > 0 && shape.undivided_ms == whole_ms);
+	CHECK_NEAR(shape.forward_ms + shape.backward_ms, 4 * (passes_ms - whole_ms) / 3 + whole_ms, 1e-9);
+	/* GPUs that share sequences divide it, too */
+	shape = transformer();
+	p.tp = 1;
+	p.cp = 4;
+	pm_step_shape_small(0, passes_ms / 3 + shape.update_ms / 4, &p, &shape);
+	CHECK_NEAR(shape.undivided_ms, 4 * whole_ms / 3, 1e-9);
 }
 
 /* Four GPUs a layer that divide the sequence, too: 12 ms of norms and sums are theirs by parts, and each sum is two collectives. */
@@ -622,7 +643,7 @@ main(void)
 	test_shape();
 	test_refused();
 	test_divided();
-	test_launches();
+	test_small_work();
 	test_sequence_parallel();
 	test_attention_again();
 	test_groups_share_adapters();

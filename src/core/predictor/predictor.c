@@ -411,23 +411,21 @@ pm_predictor_judge_prepared(const pm_predictor *p, pm_prepared *x, const pm_samp
 	return rc;
 }
 
-#define HARDLY_ANY	1e-6			/* of the work of an operator; logarithms are taken of it */
-
 pm_code
-pm_predictor_launch_share(const pm_predictor *p, pm_prepared *x, const pm_sample *s, double *share, pm_status *st)
+pm_predictor_share(const pm_predictor *p, pm_prepared *x, const pm_sample *s, double by, double *share, pm_status *st)
 {
 	pm_tokens  *work = &x->bench->work;
 	double		all_ms;
 	pm_code		rc;
 
-	*share = 0;
+	*share = by;
 	if (x->state == NULL || (rc = put_on_bench(x, s, st)) != PM_OK)
 		return x->state == NULL ? PM_OK : rc;
 	all_ms = p->kind->predict_prepared(p, x->state, work);
-	pm_tokens_scale_device(work, HARDLY_ANY);
+	pm_tokens_scale_device(work, by);
 	/* nobody is to take it for the work of s */
 	x->bench->batch = 0;
-	*share = fmin(p->kind->predict_prepared(p, x->state, work) / all_ms, 1);
+	*share = p->kind->predict_prepared(p, x->state, work) / all_ms;
 	return PM_OK;
 }
 

@@ -122,10 +122,10 @@ pm_code		pm_predictor_predict_prepared(const pm_predictor *p, pm_prepared *x, co
 pm_code		pm_predictor_judge_prepared(const pm_predictor *p, pm_prepared *x, const pm_sample *s, double step_ms,
 										double level, pm_verdict *v, pm_status *st);
 /*
- * *share: of the answer to s, what is left if no operator has work on the device: launches, and what else a step takes.  A step
- * that GPUs divide layer by layer does not fall below it.  0: the kind does not know.  x was prepared for s at any batch.
+ * *share: of the answer to s, what is left if the operators have `by` (above 0) times their work on the device, by what the kind has
+ * learned of small work and of launches.  by itself: the kind does not say.  x was prepared for s at any batch.
  */
-pm_code		pm_predictor_launch_share(const pm_predictor *p, pm_prepared *x, const pm_sample *s, double *share, pm_status *st);
+pm_code		pm_predictor_share(const pm_predictor *p, pm_prepared *x, const pm_sample *s, double by, double *share, pm_status *st);
 /* The work of s; x was prepared for s at any batch. *work is on the bench, and valid until the bench is used for another question. */
 pm_code		pm_predictor_work(pm_prepared *x, const pm_sample *s, const pm_tokens **work, pm_status *st);
 

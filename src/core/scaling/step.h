@@ -9,8 +9,12 @@
 /* Fill *to. work: that of one GPU at this batch, whose step takes step_ms; it must have the skeleton that b was made from. */
 void		pm_step_shape_of(const pm_buckets *b, const pm_tokens *work, int64_t batch, double step_ms, pm_step_shape *to);
 
-/* What a predictor says that the processor needs to launch the kernels of the passes of *to, if it is more than the least. */
-void		pm_step_shape_launches(double launch_ms, pm_step_shape *to);
+/*
+ * What a predictor says of small work, in place of what the shape takes: a step in which no operator has work on the device takes
+ * launch_ms, and one in which each has the part of it that a GPU of p gets, part_ms.  Passes are not shorter than their launches,
+ * and a GPU's part of them takes at least its part of their time.  What every GPU does in full stays as it is.
+ */
+void		pm_step_shape_small(double launch_ms, double part_ms, const pm_parallel *p, pm_step_shape *to);
 
 /*
  * The step of p (checked) whose shape on one GPU is s.  comm_factor: on the
