@@ -53,9 +53,6 @@ def _warn(graph: str, module, run, params: int) -> None:
     if run.checkpoints:
         say("the graph is that of the step without torch.utils.checkpoint. To predict the step with it, say checkpointing => true to "
             "predict_memory() and max_batch(), and parallel => '{\"recompute\": true}' to predict()")
-    if run.sparse:
-        say("a table has sparse=True, but a graph has no word for that: backward pass, update and memory are predicted for gradients "
-            "as large as the table, which is too much")
 
 
 def _params(module, run) -> int:

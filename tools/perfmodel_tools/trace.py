@@ -47,7 +47,6 @@ class Recorder:
         self.mode = grad.GradMode()
         self.without = set()        # nodes that ran without a gradient
         self.floating = set()       # nodes with a result of real numbers
-        self.sparse = False         # whether a table has a gradient of the rows of the batch only
         self._detached = set()      # nodes whose result was taken without its gradient
         self._trained = set()       # nodes whose result follows from trained weights
         self._whole = {}            # id of a view -> the tensor whose memory it shows
@@ -116,7 +115,6 @@ class Recorder:
             self.check_values(call.arguments.values())
             return
         _check_size(call)
-        self.sparse |= bool(call.get("sparse")) and "embedding" in call.name
         operands = [(tensor, self.origin(tensor)) for tensor in tensors_in(call.operands)]
         if call.name in ops.ALIASES and operands:
             self._set(call.result, self._without_gradient(operands[0][1]) if call.name == "detach" else operands[0][1])
@@ -189,6 +187,8 @@ class Recorder:
         if op == "Softmax" and hasattr(F, "scaled_dot_product_attention"):
             node["attrs"]["plain"] = 1                  # this PyTorch has one kernel for attention, and the program does not call it
         _add_weights(node, origins)
+        if "embedding" in call.name and call.get("sparse") and node["weights"] and "frozen" not in node["attrs"]:
+            node["attrs"]["sparse"] = 1             # the gradient has the rows of the batch only
         if op == "Gemm":
             node["weights"].sort(key=len, reverse=True)  # the matrix before the bias
         if op != "BatchNormalization":                  # whose constants are running statistics, written only
@@ -572,7 +572,6 @@ class Traced:
     output: int                 # id of the node that made the first output
     untrained: set              # ids of parameters that have no gradient, although they want one
     checkpoints: bool           # whether the model recomputes a part of itself in the backward pass
-    sparse: bool                # whether the gradient of a table has only the rows of the batch
 
 
 def trace(module, inputs) -> Traced:
@@ -655,7 +654,8 @@ def _run(module, inputs, mode) -> Traced:
     nodes, places = grad.detach(nodes, recorder.without, recorder.floating)
     nodes, kept = _without_parts(nodes, {places[i] for i in recorder.parts})
     grad.tie_frozen(nodes)
-    return Traced(nodes, kept[places[node]], untrained, recorder.mode.checkpoints, recorder.sparse)
+    grad.fill_sparse(nodes)
+    return Traced(nodes, kept[places[node]], untrained, recorder.mode.checkpoints)
 
 
 def _without_parts(nodes: list, parts: set) -> tuple:

@@ -137,7 +137,7 @@ typedef enum pm_back_rule
 	PM_BACK_CHOLESKY,					/* cholesky_backward: a product and two triangular systems */
 	PM_BACK_SOLVE,						/* linalg_solve_backward: the transposed system, and a product for the matrix */
 	PM_BACK_DET,						/* linalg_det_backward: a system with a diagonal right side */
-	PM_BACK_TABLE						/* zeros of the size of the table, then rows added: embedding_dense_backward, index_put */
+	PM_BACK_TABLE						/* zeros of the size of the table, then rows added: embedding_dense_backward, index_put; of a sparse gradient, its rows alone */
 } pm_back_rule;
 
 /* The memory order of an operator's output, and the order that it needs of its inputs. */
