@@ -433,6 +433,7 @@ static const char *const wanted[] = {
 	"SpaceToDepth", "RMSNormalization", "Flatten", "Floor", "Ceil", "Sign", "Round", "Reciprocal", "Shape", "Mod",
 	"ReduceMin", "ReduceProd", "ArgMin", "NonZero", "Trilu", "GridSample", "Upsample",
 	"aten::_euclidean_dist", "aten::argmin", "aten::_trilinear", "aten::embedding_bag", "aten::_embedding_bag",
+	"aten::_sparse_mm", "aten::_sparse_addmm", "aten::_sparse_coo_tensor_with_dims_and_tensors",
 };
 
 static void

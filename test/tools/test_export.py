@@ -570,6 +570,41 @@ class Structure(unittest.TestCase):
             graph = export.export_module(net, torch.zeros(1, 5, dtype=torch.long), "table")
             self.assertEqual(only(graph, "Gather").get("attrs", {}).get("sparse"), sparse)
 
+    def test_sparse_tensors(self):
+        class Net(nn.Module):
+            """The layer of a graph network: its adjacency matrix by the features of all nodes."""
+
+            def __init__(self, rows, product):
+                super().__init__()
+                self.layer, self.product = nn.Linear(16, 16), product
+                adjacency = torch.sparse_coo_tensor(torch.stack([torch.arange(50), torch.arange(50) // 2]), torch.ones(50), (100, 100))
+                self.register_buffer("adjacency", adjacency.to_sparse_csr() if rows else adjacency)
+
+            def forward(self, x):
+                return self.product(self.adjacency, self.layer(x[0]))
+
+        for rows in (False, True):
+            for product in (torch.mm, torch.sparse.mm, torch.matmul):
+                graph = export.export_module(Net(rows, product), torch.zeros(1, 100, 16), "graph")
+                node = only(graph, "aten::_sparse_mm")
+                self.assertEqual((node["shape"], node["consts"]), ([100, 16], [[50]]))
+
+        class Made(nn.Module):
+            """Of numbers that are trained."""
+
+            def __init__(self):
+                super().__init__()
+                self.numbers = nn.Parameter(torch.ones(50))
+                self.register_buffer("places", torch.stack([torch.arange(50), torch.arange(50)]))
+
+            def forward(self, x):
+                return torch.sparse_coo_tensor(self.places, self.numbers, (100, 100)) @ x[0]
+
+        graph = export.export_module(Made(), torch.zeros(1, 100, 16), "graph")
+        made = only(graph, "aten::_sparse_coo_tensor_with_dims_and_tensors")
+        self.assertEqual((made["shape"], made["weights"]), ([50], [[50]]))
+        self.assertEqual(only(graph, "aten::_sparse_mm")["inputs"][0], made["id"])
+
     def test_modules(self):
         class Block(nn.Module):
             def __init__(self):

@@ -115,6 +115,8 @@ class Recorder:
             self.check_values(call.arguments.values())
             return
         _check_size(call)
+        if any(ops.is_sparse(tensor) and tensor.is_meta for tensor in tensors_in([*call.arguments.values(), call.outputs])):
+            raise ValuesNeeded("it uses sparse tensors, and how many numbers they store is known of real ones only")
         operands = [(tensor, self.origin(tensor)) for tensor in tensors_in(call.operands)]
         if call.name in ops.ALIASES and operands:
             self._set(call.result, self._without_gradient(operands[0][1]) if call.name == "detach" else operands[0][1])
@@ -180,7 +182,7 @@ class Recorder:
         if call.name == "baddbmm":
             origins = origins[1:] + origins[:1]         # the two factors first
         node = {"op": op, "inputs": [value for kind, value in origins if kind == "node"],
-                "shape": list(call.result.shape)}
+                "shape": _shape(call.result)}
         if isinstance(call.out, (list, tuple)) and (op in ("Split", "TopK") or isinstance(call.out, list)):
             node["shapes"] = [list(tensor.shape) for tensor in call.outputs]
         node["attrs"] = ops.attributes(op, call)
@@ -261,9 +263,14 @@ def _is_real(tensor) -> bool:
     return tensor.is_floating_point() or tensor.is_complex()
 
 
+def _shape(tensor) -> list:
+    """The shape of an output; of a sparse one, the numbers that it stores are all that is there."""
+    return [tensor._nnz()] if ops.is_sparse(tensor) else list(tensor.shape)
+
+
 def _real_shape(tensor) -> list:
     """The shape of a tensor in real numbers: complex ones have two each."""
-    return [*tensor.shape, 2] if tensor.is_complex() else list(tensor.shape)
+    return [*_shape(tensor), 2] if tensor.is_complex() else _shape(tensor)
 
 
 def _seen_as(origin: tuple, view) -> tuple:
@@ -349,10 +356,18 @@ def build_on_meta(build) -> torch.nn.Module:
     return to_meta(module).train()
 
 
+def has_sparse(module) -> bool:
+    """Whether a module has a sparse tensor, such as the adjacency matrix of a graph network, of which a meta tensor keeps the shape alone."""
+    return any(ops.is_sparse(tensor) for part in module.modules() for tensor in tensors_in(vars(part).values()))
+
+
 def to_meta(module) -> torch.nn.Module:
     """The module without memory. Module.to() would make a parameter of its own for each module that shares one."""
     moved = {}
     for part in module.modules():
+        for name, buffer in part._buffers.items():
+            if buffer is not None and ops.is_sparse(buffer):        # one in rows (CSR) cannot be moved
+                part._buffers[name] = torch.sparse_coo_tensor(size=buffer.shape, dtype=buffer.dtype, device="meta")
         for name, old in part._parameters.items():
             if old is not None and old.device.type != "meta":
                 if old not in moved:

@@ -103,6 +103,7 @@ forward_flops(const pm_graph *g, const pm_node *n, const pm_op_row *row, const p
 			return f * pm_node_count(n, batch) * pm_attention_seen(g, n, batch);
 		case PM_FLOPS_LARGEST:
 		case PM_FLOPS_ROWS:
+		case PM_FLOPS_SPARSE:
 		case PM_FLOPS_CUBES:
 		case PM_FLOPS_SOLVE:
 			return pm_linalg_flops(g, n, row, batch);
@@ -236,6 +237,8 @@ forward_bytes(const pm_graph *g, const pm_node *n, const pm_op_row *row, const p
 			return e->out * 2 * w->out_elems + (columns > 0 ? 8 * w->out_elems / columns : 0);
 		case PM_BYTES_BAG:
 			return e->out * (w->flops_forward + w->out_elems) + 8 * pm_bag_rows(g, n, batch);
+		case PM_BYTES_SPARSE:
+			return (e->stored + 16) * pm_sparse_count(g, n, batch) + e->out * (w->flops_forward / 2 + w->out_elems);
 		case PM_BYTES_DISTANCE:
 			return all + 6 * (in + e->stored * stored_count(n)) + 4 * e->out * w->out_elems;
 		case PM_BYTES_BILINEAR:
@@ -440,13 +443,6 @@ elementwise_back(const pm_graph *g, const pm_node *n, const pm_op_row *row, int6
 						 e->stored * pm_shape_count(&n->weights[i]), pm_shape_count(&n->weights[i]));
 }
 
-/* Elements of the rows of a table that are read. */
-static double
-looked_up(const pm_op_row *row, const pm_work *w)
-{
-	return row->flops == PM_FLOPS_BAG ? w->flops_forward : w->out_elems;
-}
-
 /* Everything else, by its passes over the tensors: `in` of the inputs, `out` of the outputs, bytes. */
 static void
 passes_back(const pm_node *n, const pm_op_row *row, double in, const widths *e, pm_work *w)
@@ -485,7 +481,7 @@ passes_back(const pm_node *n, const pm_op_row *row, double in, const widths *e, 
 			add_launches(w, launches, (out + in) / launches, out / launches, 0);
 			break;
 		case PM_BACK_TABLE:
-			rows = looked_up(row, w);
+			rows = row->flops == PM_FLOPS_BAG ? w->flops_forward : w->out_elems;
 			/* a sparse gradient of rows is that of the output; rows that were added up have that of their sum each */
 			if (pm_node_sparse(n))
 			{
@@ -662,7 +658,7 @@ pm_node_work(const pm_graph *g, int i, int64_t batch, pm_dtype dtype, pm_layout 
 	if (dtype == PM_AMP)
 		add_casts(g, n, row, batch, w);
 	add_flow(n, batch, layout, e.out, w);
-	updated = pm_node_sparse(n) ? looked_up(row, w) : w->params;
+	updated = pm_node_sparse(n) ? pm_looked_up(g, n, batch) : w->params;
 	w->flops_update = each.flops * updated;
 	w->bytes_update = each.bytes * updated;
 }

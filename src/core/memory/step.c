@@ -6,6 +6,7 @@
 
 #include <string.h>
 
+#include "graph/op_operands.h"
 #include "memory/step_build.h"
 
 const char *const pm_memory_role_name[PM_N_MEMORY_ROLES] = {
@@ -183,7 +184,7 @@ persistent(pm_step_build *b)
 			if (n->attrs.frozen)
 				continue;
 			if (b->o->gradients_stay && pm_node_sparse(n))
-				(void) pm_step_new_count(b, PM_MEMORY_GRADIENTS, pm_step_looked_up(b->g, n), n->batch_dim >= 0, size);
+				(void) pm_step_new_count(b, PM_MEMORY_GRADIENTS, pm_looked_up(b->g, n, 1), n->batch_dim >= 0, size);
 			else if (b->o->gradients_stay)
 				(void) pm_step_new_count(b, PM_MEMORY_GRADIENTS, count, false, size);
 			for (int j = 0; j < states[b->o->optimizer]; j++)

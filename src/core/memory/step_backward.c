@@ -104,14 +104,6 @@ weight_gradients(pm_step_build *b, int i, int size)
 	}
 }
 
-double
-pm_step_looked_up(const pm_graph *g, const pm_node *n)
-{
-	pm_operand	out = pm_output_operand(n);
-
-	return pm_op_row_of(n->op)->flops == PM_FLOPS_BAG ? pm_bag_rows(g, n, 1) * pm_dim_at(&out, -1, 1) : count_of(n);
-}
-
 /* The rows that were looked up are the gradient of the output, in another shape; rows that were added up are a tensor of their own. */
 static void
 sparse_gradient(pm_step_build *b, int i, int32_t gradient)
@@ -121,7 +113,7 @@ sparse_gradient(pm_step_build *b, int i, int32_t gradient)
 	if (b->o->gradients_stay)	/* with the rows of the batches before */
 		return;
 	if (pm_op_row_of(n->op)->flops == PM_FLOPS_BAG)
-		(void) pm_step_new_count(b, PM_MEMORY_GRADIENTS, pm_step_looked_up(b->g, n), n->batch_dim >= 0, pm_step_param_size(b));
+		(void) pm_step_new_count(b, PM_MEMORY_GRADIENTS, pm_looked_up(b->g, n, 1), n->batch_dim >= 0, pm_step_param_size(b));
 	else
 		pm_step_hold(b, gradient);
 }

@@ -77,9 +77,6 @@ bool		pm_step_is_product(const pm_node *n);
 /* Whether the node only passes its input on. */
 bool		pm_step_is_view(const pm_node *n);
 
-/* Elements, a sample, of the rows that a node looks up in its table. */
-double		pm_step_looked_up(const pm_graph *g, const pm_node *n);
-
 /* Nodes [from, to) run forward; keeping: autograd saves what it needs. */
 void		pm_step_forward(pm_step_build *b, int from, int to, bool keeping);
 /* Nodes [from, to) in reverse. */
