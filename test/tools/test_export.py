@@ -934,6 +934,12 @@ class CommandLine(unittest.TestCase):
         with gzip.open(path, "rt") as file:
             self.assertEqual([json.loads(line)["name"] for line in file], ["resnet18@64", "resnet18@96"])
 
+    @unittest.skipIf(torchvision is None, "torchvision is not installed")
+    def test_films(self):
+        for name, frames, params in (("r3d_18", 8, 33371472), ("mvit_v1_b", 16, 36610672)):
+            graph = export.export_graph(models.resolve(name))
+            self.assertEqual((graph["input"][:3], graph["params"]), ([1, 3, frames], params))
+
     def test_unknown_names_are_explained(self):
         for name, reason in (("nowhere:resnet50", "unknown model source"), ("missing.py:f", "no such file")):
             status, out, err = run("export", name)
