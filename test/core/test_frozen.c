@@ -1,7 +1,7 @@
 /*
- * test_frozen.c - weights that are not trained: what is left of the backward
- * pass, of the update, of the memory and of the messages, and what a network
- * sees of them.
+ * test_frozen.c - weights that are not trained, and tables of which a step
+ * trains a few rows: what is left of the backward pass, of the update, of the
+ * memory and of the messages, and what a network sees of them.
  */
 #include "check.h"
 #include "graph_text.h"
@@ -277,6 +277,86 @@ test_features(void)
 	}
 }
 
+#define WORDS		100000
+#define LOOKED_UP	8			/* rows of a sample */
+
+/* A table with or without a sparse gradient, and a product. */
+static const pm_graph *
+table(bool bag, bool sparse)
+{
+	const char *attrs = sparse ? ",'attrs':{'sparse':1}" : "";
+	graph_text	t;
+	int			x;
+
+	text_start(&t, "table", "table");
+	x = text_node(&t, "'op':'Input','inputs':[],'shape':[1,%d],'batch_dim':0", LOOKED_UP);
+	if (bag)
+		x = text_node(&t, "'op':'aten::embedding_bag','inputs':[%d],'shape':[1,%d],'batch_dim':0,'weights':[[%d,%d]]%s", x, WIDTH, WORDS, WIDTH, attrs);
+	else
+		x = text_node(&t, "'op':'Gather','inputs':[%d],'shape':[1,%d,%d],'batch_dim':0,'weights':[[%d,%d]]%s", x, LOOKED_UP, WIDTH, WORDS, WIDTH, attrs);
+	(void) text_node(&t, "'op':'Gemm','inputs':[%d],'shape':[1,%d],'batch_dim':0,'weights':[[%d,%d]]%s", x, WIDTH, WIDTH, WIDTH, attrs);
+	return text_finish(&t, &arena);
+}
+
+/* A sparse gradient and its update have the rows of the batch; the states and the weights are those of the whole table. */
+static void
+test_sparse(void)
+{
+	const double words = (double) WORDS * WIDTH;
+	const double rows = 16. * LOOKED_UP * WIDTH;
+
+	for (int way = 0; way < 4; way++)
+	{
+		bool		bag = way & 1;
+		pm_optimizer opt = way & 2 ? PM_ADAM : PM_SGD;
+		const pm_graph *g = table(bag, true);
+		const pm_graph *dense = table(bag, false);
+		pm_step_options o = {.dtype = PM_FP32, .optimizer = opt};
+		pm_question q = {.gpu = &test_gpu, .batch = 16, .dtype = PM_FP32, .optimizer = opt};
+		pm_tokens	work;
+		pm_buckets	b;
+		pm_step_shape shape;
+		pm_memory_plan plan,
+					whole;
+		pm_work		w[2];
+		pm_status	st = {PM_OK};
+
+		CHECK(g->structure != dense->structure);
+		CHECK(!g->nodes[2].attrs.sparse);	/* is no table */
+		CHECK_EQ(g->params, words + WIDTH * WIDTH);
+		CHECK_EQ(g->sparse, words);
+		CHECK_EQ(dense->sparse, 0);
+		pm_node_work(g, 1, 16, PM_FP32, PM_NCHW, opt, &w[0]);
+		pm_node_work(dense, 1, 16, PM_FP32, PM_NCHW, opt, &w[1]);
+		CHECK_EQ(w[0].params, words);
+		CHECK_EQ(w[0].bytes_forward, w[1].bytes_forward);
+		/* rows that were looked up have the gradient of the output; of those that were added up each has a copy of it */
+		CHECK_EQ(w[0].bytes_backward, bag ? 4 * 2 * rows : 0);
+		CHECK_EQ(w[0].kernels_backward, bag ? 1 : 0);
+		CHECK_EQ(w[1].bytes_update / w[1].params + 8, w[0].bytes_update / rows);
+		CHECK_EQ(w[1].flops_update / w[1].params, w[0].flops_update / rows);
+
+		CHECK_EQ(pm_memory_plan_make(g, &o, &arena, &plan, &st), PM_OK);
+		CHECK_EQ(pm_memory_plan_make(dense, &o, &arena, &whole, &st), PM_OK);
+		CHECK_EQ(plan.weights, whole.weights);
+		CHECK_EQ(plan.optimizer, whole.optimizer);
+		CHECK_EQ(plan.gradients, 4 * WIDTH * WIDTH);
+		CHECK_EQ(whole.gradients, 4 * (words + WIDTH * WIDTH));
+		/* rows that are looked up stay until the update */
+		CHECK(pm_memory_live(&whole, 16) - pm_memory_live(&plan, 16) <= 4 * 2 * words);	/* the gradient, and scratch memory of the update */
+		CHECK(pm_memory_live(&whole, 16) - pm_memory_live(&plan, 16) >= 4 * (words - rows));
+		o.gradients_stay = true;
+		CHECK_EQ(pm_memory_plan_make(g, &o, &arena, &plan, &st), PM_OK);
+		CHECK_EQ(plan.standing, 4 * WIDTH * WIDTH);
+
+		q.graph = g;
+		CHECK_EQ(pm_tokens_build_work(make_skeleton(g, true, &arena), &q, &arena, &work, &st), PM_OK);
+		CHECK_EQ(pm_buckets_build(work.skeleton, PM_FP32, 0.01, &arena, &b, &st), PM_OK);
+		pm_step_shape_of(&b, &work, 16, 10, &shape);
+		CHECK_EQ(shape.gradient_bytes, 4 * WIDTH * WIDTH);
+	}
+}
+
 int
 main(void)
 {
@@ -287,6 +367,7 @@ main(void)
 	test_detach();
 	test_memory();
 	test_messages();
+	test_sparse();
 	pm_arena_release(&arena);
 	return check_done("frozen");
 }

@@ -140,6 +140,35 @@ test_affine_grid(void)
 	CHECK_EQ(w.bytes_backward, 0);
 }
 
+/* A sparse matrix of 500 numbers by a dense one: the rows of a graph are nodes, or its columns are features of all samples. */
+static void
+test_sparse_product(void)
+{
+	const double numbers = 500;
+	const double columns = 16;
+	pm_work		w;
+
+	load("{'id':0,'op':'Input','inputs':[],'shape':[1,100,16],'batch_dim':0},"
+		 "{'id':1,'op':'Transpose','inputs':[0],'shape':[100,1,16],'batch_dim':1,'view':true},"
+		 "{'id':2,'op':'Gemm','inputs':[1],'shape':[100,16],'batch_dim':1,'weights':[[16,16]]},"
+		 "{'id':3,'op':'aten::_sparse_mm','inputs':[2],'shape':[100,16],'batch_dim':1,'consts':[[500]]},"
+		 "{'id':4,'op':'aten::_sparse_addmm','inputs':[3,3],'shape':[100,16],'batch_dim':1,'weights':[[500]]},"
+		 "{'id':5,'op':'aten::_sparse_mm','inputs':[4],'shape':[100],'batch_dim':null,'consts':[[500]]}");
+	w = work(3, 8, PM_FP32, PM_SGD);
+	CHECK_EQ(w.flops_forward, 8 * 2 * numbers * columns);
+	CHECK_EQ(w.bytes_forward, 20 * numbers + 4 * 8 * (numbers * columns + 100 * columns));
+	/* the transposed matrix by the gradient; gradients of two readers added */
+	CHECK_EQ(w.flops_backward, w.flops_forward);
+	CHECK_EQ(w.params, 0);
+	CHECK(!w.tensor_core);
+	/* with its own numbers trained */
+	w = work(4, 8, PM_FP32, PM_SGD);
+	CHECK_EQ(w.params, numbers);
+	CHECK_EQ(w.flops_backward, 3 * w.flops_forward);
+	/* by a vector */
+	CHECK_EQ(work(5, 8, PM_FP32, PM_SGD).flops_forward, 2 * numbers);
+}
+
 int
 main(void)
 {
@@ -148,6 +177,7 @@ main(void)
 	test_solved();
 	test_vectors();
 	test_affine_grid();
+	test_sparse_product();
 	pm_arena_release(&arena);
 	return check_done("test_linalg");
 }

@@ -433,6 +433,8 @@ static const char *const wanted[] = {
 	"SpaceToDepth", "RMSNormalization", "Flatten", "Floor", "Ceil", "Sign", "Round", "Reciprocal", "Shape", "Mod",
 	"ReduceMin", "ReduceProd", "ArgMin", "NonZero", "Trilu", "GridSample", "Upsample",
 	"aten::_euclidean_dist", "aten::argmin", "aten::_trilinear", "aten::embedding_bag", "aten::_embedding_bag",
+	"aten::_sparse_mm", "aten::_sparse_addmm", "aten::_sparse_coo_tensor_with_dims_and_tensors", "aten::_upsample_nearest_exact2d", "aten::std_mean", "aten::var_mean",
+	"aten::index_reduce", "torchvision::roi_pool", "torchvision::ps_roi_align", "torchvision::ps_roi_pool", "aten::hann_window",
 };
 
 static void

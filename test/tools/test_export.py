@@ -546,15 +546,64 @@ class Structure(unittest.TestCase):
     def test_embedding_bag(self):
         for sparse in (False, True):
             net = nn.Sequential(nn.EmbeddingBag(100, 8, mode="mean", sparse=sparse), nn.Linear(8, 2))
-            with redirect_stderr(io.StringIO()) as err:
-                graph = export.export_module(net, torch.zeros(1, 5, dtype=torch.long), "bag")
+            graph = export.export_module(net, torch.zeros(1, 5, dtype=torch.long), "bag")
             node = only(graph, "aten::embedding_bag")
+            self.assertEqual(node.get("attrs", {}).get("sparse"), 1 if sparse else None)
             self.assertEqual((node["shape"], node["batch_dim"], node["weights"]), ([1, 8], 0, [[100, 8]]))
             self.assertEqual([graph["nodes"][i]["shape"] for i in node["inputs"]], [[5], [1]], "indices and offsets")
-            self.assertEqual("sparse=True" in err.getvalue(), sparse)
-        with redirect_stderr(io.StringIO()) as err:
-            export.export_module(nn.Embedding(10, 4, sparse=True), torch.zeros(1, 5, dtype=torch.long), "table")
-        self.assertIn("sparse=True", err.getvalue())
+
+    def test_sparse_gradients(self):
+        class Net(nn.Module):
+            """A table, and a head that may use it, too."""
+
+            def __init__(self, tied, frozen=False):
+                super().__init__()
+                self.table, self.head = nn.Embedding(10, 4, sparse=True), nn.Linear(4, 10)
+                self.table.requires_grad_(not frozen)
+                self.tied = tied
+
+            def forward(self, x):
+                x = self.table(x)
+                return nn.functional.linear(x, self.table.weight) if self.tied else self.head(x)
+
+        for net, sparse in ((Net(False), 1), (Net(True), None), (Net(False, True), None)):
+            graph = export.export_module(net, torch.zeros(1, 5, dtype=torch.long), "table")
+            self.assertEqual(only(graph, "Gather").get("attrs", {}).get("sparse"), sparse)
+
+    def test_sparse_tensors(self):
+        class Net(nn.Module):
+            """The layer of a graph network: its adjacency matrix by the features of all nodes."""
+
+            def __init__(self, rows, product):
+                super().__init__()
+                self.layer, self.product = nn.Linear(16, 16), product
+                adjacency = torch.sparse_coo_tensor(torch.stack([torch.arange(50), torch.arange(50) // 2]), torch.ones(50), (100, 100))
+                self.register_buffer("adjacency", adjacency.to_sparse_csr() if rows else adjacency)
+
+            def forward(self, x):
+                return self.product(self.adjacency, self.layer(x[0]))
+
+        for rows in (False, True):
+            for product in (torch.mm, torch.sparse.mm, torch.matmul):
+                graph = export.export_module(Net(rows, product), torch.zeros(1, 100, 16), "graph")
+                node = only(graph, "aten::_sparse_mm")
+                self.assertEqual((node["shape"], node["consts"]), ([100, 16], [[50]]))
+
+        class Made(nn.Module):
+            """Of numbers that are trained."""
+
+            def __init__(self):
+                super().__init__()
+                self.numbers = nn.Parameter(torch.ones(50))
+                self.register_buffer("places", torch.stack([torch.arange(50), torch.arange(50)]))
+
+            def forward(self, x):
+                return torch.sparse_coo_tensor(self.places, self.numbers, (100, 100)) @ x[0]
+
+        graph = export.export_module(Made(), torch.zeros(1, 100, 16), "graph")
+        made = only(graph, "aten::_sparse_coo_tensor_with_dims_and_tensors")
+        self.assertEqual((made["shape"], made["weights"]), ([50], [[50]]))
+        self.assertEqual(only(graph, "aten::_sparse_mm")["inputs"][0], made["id"])
 
     def test_modules(self):
         class Block(nn.Module):
@@ -884,6 +933,12 @@ class CommandLine(unittest.TestCase):
         self.assertEqual(status, 0)
         with gzip.open(path, "rt") as file:
             self.assertEqual([json.loads(line)["name"] for line in file], ["resnet18@64", "resnet18@96"])
+
+    @unittest.skipIf(torchvision is None, "torchvision is not installed")
+    def test_films(self):
+        for name, frames, params in (("r3d_18", 8, 33371472), ("mvit_v1_b", 16, 36610672)):
+            graph = export.export_graph(models.resolve(name))
+            self.assertEqual((graph["input"][:3], graph["params"]), ([1, 3, frames], params))
 
     def test_unknown_names_are_explained(self):
         for name, reason in (("nowhere:resnet50", "unknown model source"), ("missing.py:f", "no such file")):

@@ -6,8 +6,10 @@ import gzip
 import json
 import sys
 
+import torch
+
 from . import database, models, ops, zoo
-from .trace import KernelMissing, Refused, TraceError, ValuesNeeded, build_on_meta, tensors_in, to_meta, trace, trace_with_values
+from .trace import KernelMissing, Refused, TraceError, ValuesNeeded, build_on_meta, has_sparse, tensors_in, to_meta, trace, trace_with_values
 
 FORMAT = "perfmodel-graph/1"
 MAX_PARAMS_WITH_VALUES = 2_000_000_000      # of a model that has to be run on the CPU; they take 4 bytes each
@@ -53,9 +55,6 @@ def _warn(graph: str, module, run, params: int) -> None:
     if run.checkpoints:
         say("the graph is that of the step without torch.utils.checkpoint. To predict the step with it, say checkpointing => true to "
             "predict_memory() and max_batch(), and parallel => '{\"recompute\": true}' to predict()")
-    if run.sparse:
-        say("a table has sparse=True, but a graph has no word for that: backward pass, update and memory are predicted for gradients "
-            "as large as the table, which is too much")
 
 
 def _params(module, run) -> int:
@@ -70,6 +69,8 @@ def _two_runs(spec: models.ModelSpec, module) -> tuple:
     """
     small = sum(p.numel() for p in module.parameters()) <= MAX_PARAMS_WITH_VALUES
     try:
+        if has_sparse(module):
+            raise KernelMissing("a sparse tensor has to be there with the numbers that it stores")
         return _on_meta(spec, module)
     except KernelMissing as why:
         if not small:
@@ -121,10 +122,11 @@ def _operators(nodes: list) -> list:
 def _copy(module):
     """The module once more, so that the caller's stays as it is.
 
-    Attributes that a hook computes of parameters, such as the weights of weight_norm(), are tensors that PyTorch refuses to copy.
+    Attributes that a hook computes of parameters, such as the weights of weight_norm(), are tensors that PyTorch refuses to copy; so are
+    sparse ones in rows.
     """
     computed = {id(tensor): tensor.detach().clone() for part in module.modules() for tensor in tensors_in(vars(part).values())
-                if not tensor.is_leaf}
+                if not tensor.is_leaf or ops.is_sparse(tensor) and not isinstance(tensor, torch.nn.Parameter)}
     try:
         return copy.deepcopy(module, computed)
     except Exception as err:                # a module's parts may refuse to be copied

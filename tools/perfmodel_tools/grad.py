@@ -120,6 +120,15 @@ def tie_frozen(nodes: list) -> None:
             node["attrs"]["tied"] = owner["id"]
 
 
+def fill_sparse(nodes: list) -> None:
+    """Take the word `sparse` from tables that something else reads, too: both gradients together are as large as the table."""
+    sparse = [node for node in nodes if "sparse" in node.get("attrs", {})]
+    full = _owners(node for node in nodes if not {"sparse", "frozen"} & set(node.get("attrs", {})))
+    for node in sparse:
+        if "frozen" in node["attrs"] or _owners([node]) & full:
+            del node["attrs"]["sparse"]
+
+
 def find_live(nodes: list, without: set, roots: list) -> set:
     """Nodes that a gradient reaches, if what they read has one.
 

@@ -113,7 +113,7 @@ def _image_input(image: int):
 
 
 # Torchvision's models of films, and how many frames they need.
-_FRAMES = {"r3d_18": 8, "mc3_18": 8, "r2plus1d_18": 8, "s3d": 16}
+_FRAMES = {"r3d_18": 8, "mc3_18": 8, "r2plus1d_18": 8, "s3d": 16, "mvit_v1_b": 16, "mvit_v2_s": 16, "swin3d_t": 16, "swin3d_s": 16, "swin3d_b": 16}
 
 
 def _torchvision(name: str, size: Optional[int]) -> ModelSpec:

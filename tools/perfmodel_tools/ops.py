@@ -139,8 +139,18 @@ def _bind(schema, args, kwargs) -> dict:
     return bound
 
 
+def is_sparse(tensor) -> bool:
+    return str(tensor.layout).startswith("torch.sparse")
+
+
+# Products, which have another name where a factor is sparse.
+_WITH_SPARSE = {"mm", "addmm", "_sparse_addmm", "_sparse_mm", "mv", "addmv"}
+
+
 def node_name(call: Call) -> str:
     """The operator's name in the graph."""
+    if call.name in _WITH_SPARSE and any(isinstance(value, torch.Tensor) and is_sparse(value) for value in call.arguments.values()):
+        return "aten::_sparse_mm"
     name = _NAMES.get(call.name, f"{call.space}::{call.name}")
     if name == "Conv" and call.get("transposed"):
         return "ConvTranspose"

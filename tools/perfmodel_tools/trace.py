@@ -47,7 +47,6 @@ class Recorder:
         self.mode = grad.GradMode()
         self.without = set()        # nodes that ran without a gradient
         self.floating = set()       # nodes with a result of real numbers
-        self.sparse = False         # whether a table has a gradient of the rows of the batch only
         self._detached = set()      # nodes whose result was taken without its gradient
         self._trained = set()       # nodes whose result follows from trained weights
         self._whole = {}            # id of a view -> the tensor whose memory it shows
@@ -116,7 +115,8 @@ class Recorder:
             self.check_values(call.arguments.values())
             return
         _check_size(call)
-        self.sparse |= bool(call.get("sparse")) and "embedding" in call.name
+        if any(ops.is_sparse(tensor) and tensor.is_meta for tensor in tensors_in([*call.arguments.values(), call.outputs])):
+            raise ValuesNeeded("it uses sparse tensors, and how many numbers they store is known of real ones only")
         operands = [(tensor, self.origin(tensor)) for tensor in tensors_in(call.operands)]
         if call.name in ops.ALIASES and operands:
             self._set(call.result, self._without_gradient(operands[0][1]) if call.name == "detach" else operands[0][1])
@@ -182,13 +182,15 @@ class Recorder:
         if call.name == "baddbmm":
             origins = origins[1:] + origins[:1]         # the two factors first
         node = {"op": op, "inputs": [value for kind, value in origins if kind == "node"],
-                "shape": list(call.result.shape)}
+                "shape": _shape(call.result)}
         if isinstance(call.out, (list, tuple)) and (op in ("Split", "TopK") or isinstance(call.out, list)):
             node["shapes"] = [list(tensor.shape) for tensor in call.outputs]
         node["attrs"] = ops.attributes(op, call)
         if op == "Softmax" and hasattr(F, "scaled_dot_product_attention"):
             node["attrs"]["plain"] = 1                  # this PyTorch has one kernel for attention, and the program does not call it
         _add_weights(node, origins)
+        if "embedding" in call.name and call.get("sparse") and node["weights"] and "frozen" not in node["attrs"]:
+            node["attrs"]["sparse"] = 1             # the gradient has the rows of the batch only
         if op == "Gemm":
             node["weights"].sort(key=len, reverse=True)  # the matrix before the bias
         if op != "BatchNormalization":                  # whose constants are running statistics, written only
@@ -261,9 +263,14 @@ def _is_real(tensor) -> bool:
     return tensor.is_floating_point() or tensor.is_complex()
 
 
+def _shape(tensor) -> list:
+    """The shape of an output; of a sparse one, the numbers that it stores are all that is there."""
+    return [tensor._nnz()] if ops.is_sparse(tensor) else list(tensor.shape)
+
+
 def _real_shape(tensor) -> list:
     """The shape of a tensor in real numbers: complex ones have two each."""
-    return [*tensor.shape, 2] if tensor.is_complex() else list(tensor.shape)
+    return [*_shape(tensor), 2] if tensor.is_complex() else _shape(tensor)
 
 
 def _seen_as(origin: tuple, view) -> tuple:
@@ -349,10 +356,18 @@ def build_on_meta(build) -> torch.nn.Module:
     return to_meta(module).train()
 
 
+def has_sparse(module) -> bool:
+    """Whether a module has a sparse tensor, such as the adjacency matrix of a graph network, of which a meta tensor keeps the shape alone."""
+    return any(ops.is_sparse(tensor) for part in module.modules() for tensor in tensors_in(vars(part).values()))
+
+
 def to_meta(module) -> torch.nn.Module:
     """The module without memory. Module.to() would make a parameter of its own for each module that shares one."""
     moved = {}
     for part in module.modules():
+        for name, buffer in part._buffers.items():
+            if buffer is not None and ops.is_sparse(buffer):        # one in rows (CSR) cannot be moved
+                part._buffers[name] = torch.sparse_coo_tensor(size=buffer.shape, dtype=buffer.dtype, device="meta")
         for name, old in part._parameters.items():
             if old is not None and old.device.type != "meta":
                 if old not in moved:
@@ -572,7 +587,6 @@ class Traced:
     output: int                 # id of the node that made the first output
     untrained: set              # ids of parameters that have no gradient, although they want one
     checkpoints: bool           # whether the model recomputes a part of itself in the backward pass
-    sparse: bool                # whether the gradient of a table has only the rows of the batch
 
 
 def trace(module, inputs) -> Traced:
@@ -655,7 +669,8 @@ def _run(module, inputs, mode) -> Traced:
     nodes, places = grad.detach(nodes, recorder.without, recorder.floating)
     nodes, kept = _without_parts(nodes, {places[i] for i in recorder.parts})
     grad.tie_frozen(nodes)
-    return Traced(nodes, kept[places[node]], untrained, recorder.mode.checkpoints, recorder.sparse)
+    grad.fill_sparse(nodes)
+    return Traced(nodes, kept[places[node]], untrained, recorder.mode.checkpoints)
 
 
 def _without_parts(nodes: list, parts: set) -> tuple:

@@ -110,7 +110,7 @@ with_flash(const pm_change_of *of, pm_arena *a, double *step_ms, double *touched
 static void
 with_fused_optimizer(const pm_change_of *of, double *step_ms, double *touched)
 {
-	double		trained = of->skeleton->graph->params;
+	double		trained = of->skeleton->graph->params - of->skeleton->graph->sparse;
 	double		bytes = trained * pm_fused_update_saves(of->question->optimizer, of->question->dtype);
 	double		at_peak_ms = bytes / (of->question->gpu->mem_bw_gbs * 1e6);
 	double		least_ms = of->work->total_roofline_us / 1000 - at_peak_ms;

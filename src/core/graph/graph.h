@@ -46,6 +46,7 @@ typedef struct pm_attrs
 	bool		requires_grad;	/* Input: a gradient is wanted, as of an operator measured by itself */
 	bool		plain;			/* Softmax: attention around it runs as the operators that are written, not as one kernel */
 	bool		frozen;			/* the weights are not trained: they have no gradient, no update and no optimizer state */
+	bool		sparse;			/* a table: its gradient has the rows that the batch looks up, and only these are updated */
 	bool		complex;		/* the output is one of complex numbers, of two real ones each; weights and constants are listed as real ones */
 	double		alpha;			/* LeakyRelu: slope of the negative side; NaN: absent */
 	int64_t		tied;			/* id of the node that owns weights[0], -1: this one does;
@@ -148,6 +149,7 @@ typedef struct pm_graph
 	bool		has_layout;		/* some operator works on channels-last tensors in a question in nhwc */
 	pm_experts	experts;
 	double		params;			/* trainable parameters, shared weights once */
+	double		sparse;			/* of these, in tables with sparse gradients */
 	double		frozen;			/* and those that are frozen */
 	uint64_t	structure;		/* hash of operators, shapes, attributes and edges;
 								 * the same whatever the names and the order of ids */
@@ -168,6 +170,13 @@ static inline bool
 pm_node_trains(const pm_node *n)
 {
 	return n->n_weights > 0 && !n->attrs.frozen;
+}
+
+/* Whether the gradient of its table has only the rows that the batch looks up. */
+static inline bool
+pm_node_sparse(const pm_node *n)
+{
+	return n->attrs.sparse && pm_node_trains(n);
 }
 
 /* Set every field of a zeroed node to its default: ONNX attributes, no batch, no flops. */

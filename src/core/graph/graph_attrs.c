@@ -135,6 +135,8 @@ read_attr(pm_json *r, const char *key, pm_attrs *a, attr_lists *l)
 		return read_attr_flag(r, "attrs.is_causal", &a->is_causal);
 	if (strcmp(key, "frozen") == 0)
 		return read_attr_flag(r, "attrs.frozen", &a->frozen);
+	if (strcmp(key, "sparse") == 0)
+		return read_attr_flag(r, "attrs.sparse", &a->sparse);
 	if (strcmp(key, "complex") == 0)
 		return read_attr_flag(r, "attrs.complex", &a->complex);
 	if (strcmp(key, "plain") == 0)

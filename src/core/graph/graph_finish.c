@@ -334,6 +334,16 @@ touched(const pm_graph *g, int i)
 	return pm_node_count(n, 1) < pm_node_count(source, 1) ? i : g->nodes[n->inputs[0]].memory;
 }
 
+static void
+count_params(pm_graph *g, const pm_node *n)
+{
+	double		count = pm_node_params(n);
+
+	*(n->attrs.frozen ? &g->frozen : &g->params) += count;
+	if (pm_node_sparse(n))
+		g->sparse += count;
+}
+
 static pm_code
 derive(pm_graph *g, const pm_arena *a, pm_status *st)
 {
@@ -341,7 +351,7 @@ derive(pm_graph *g, const pm_arena *a, pm_status *st)
 
 	memset(&cache, 0, sizeof(cache));
 	g->n_unknown = 0;
-	g->params = g->frozen = 0;
+	g->params = g->sparse = g->frozen = 0;
 	for (int i = 0; i < g->n_nodes; i++)
 	{
 		pm_node    *n = &g->nodes[i];
@@ -350,11 +360,12 @@ derive(pm_graph *g, const pm_arena *a, pm_status *st)
 			return PM_CANCELLED;
 		n->op = find_op(&cache, n->op_name);
 		n->view |= pm_op_detaches(n->op);
+		n->attrs.sparse &= pm_op_row_of(n->op)->back == PM_BACK_TABLE;
 		n->grad = has_grad(g, n);
 		n->memory = touched(g, i);
 		if (n->op == PM_OP_UNKNOWN && !n->view)
 			g->n_unknown++;
-		*(n->attrs.frozen ? &g->frozen : &g->params) += pm_node_params(n);
+		count_params(g, n);
 	}
 	return PM_OK;
 }
@@ -479,9 +490,9 @@ pm_graph_resized(pm_graph *g, pm_arena *a, pm_status *st)
 {
 	pm_code		code;
 
-	g->params = g->frozen = 0;
+	g->params = g->sparse = g->frozen = 0;
 	for (int i = 0; i < g->n_nodes; i++)
-		*(g->nodes[i].attrs.frozen ? &g->frozen : &g->params) += pm_node_params(&g->nodes[i]);
+		count_params(g, &g->nodes[i]);
 	code = derive_flow(g, a, st);
 	return code == PM_OK ? pm_structure_hash(g, a, &g->structure, st) : code;
 }

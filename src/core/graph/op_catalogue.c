@@ -37,6 +37,7 @@ const char *const pm_conv_kind_name[PM_N_CONV_KINDS] = {
 #define F_BAG	PM_FLOPS_BAG
 #define F_LARGEST	PM_FLOPS_LARGEST
 #define F_ROWS	PM_FLOPS_ROWS
+#define F_SPARSE	PM_FLOPS_SPARSE
 #define F_CUBES	PM_FLOPS_CUBES
 #define F_SOLVE	PM_FLOPS_SOLVE
 #define B_NONE	PM_BYTES_NONE
@@ -45,6 +46,7 @@ const char *const pm_conv_kind_name[PM_N_CONV_KINDS] = {
 #define B_NORM	PM_BYTES_NORM
 #define B_GATHER	PM_BYTES_GATHER
 #define B_BAG	PM_BYTES_BAG
+#define B_SPARSE	PM_BYTES_SPARSE
 #define B_DIST	PM_BYTES_DISTANCE
 #define B_BILIN	PM_BYTES_BILINEAR
 #define B_RNN	PM_BYTES_RNN
@@ -298,6 +300,10 @@ static const pm_op_row catalogue[] =
 	{"aten::embedding_bag", EMBED, F_BAG, 1, B_BAG, G_TABLE, C_FIRST, L_PLAIN, N, 1, 3},
 	{"ScatterElements", EMBED, F_NONE, 0, B_IO, G_MOVE, C_FIRST, L_PLAIN, N, 2, 2},
 	{"ScatterND", EMBED, F_NONE, 0, B_IO, G_MOVE, C_PROMOTE, L_PLAIN, N, 2, 2},
+	/* a sparse matrix of numbers and their places */
+	{"aten::_sparse_coo_tensor_with_dims_and_tensors", MOVE, F_NONE, 0, B_WRITE, G_PASS, C_FIRST, L_PLAIN, N, 1, 0},
+	/* a sparse matrix by a dense one: it looks up a row of the other for each of its numbers. Zeros, three launches for the places, a product */
+	{"aten::_sparse_mm", EMBED, F_SPARSE, 2, B_SPARSE, G_AGAIN, C_WIDEST, L_PLAIN, N, 5, 0},
 	{"aten::scatter_add", EMBED, F_OUT, 1, B_IO, G_PASS, C_PROMOTE, L_PLAIN, N, 2, 0},
 
 	/* moves */
@@ -477,6 +483,8 @@ static const struct op_alias
 	{"aten::_log_softmax", "LogSoftmax"},
 	{"aten::embedding", "Gather"},
 	{"aten::_embedding_bag", "aten::embedding_bag"},
+	{"aten::_sparse_addmm", "aten::_sparse_mm"},
+	{"aten::_sparse_coo_tensor_unsafe", "aten::_sparse_coo_tensor_with_dims_and_tensors"},
 	{"aten::_embedding_bag_forward_only", "aten::embedding_bag"},
 	{"aten::index_select", "Gather"},
 	{"aten::gather", "GatherElements"},
@@ -582,7 +590,17 @@ static const struct op_alias
 	{"aten::max_unpool3d", "ScatterElements"},
 	{"aten::scatter_reduce", "ScatterElements"},
 	{"torchvision::deform_conv2d", "DeformConv"},
+	{"aten::index_reduce", "ScatterElements"},
 	{"torchvision::roi_align", "RoiAlign"},
+	{"torchvision::roi_pool", "RoiAlign"},
+	{"torchvision::ps_roi_align", "RoiAlign"},
+	{"torchvision::ps_roi_pool", "RoiAlign"},
+	{"aten::_upsample_nearest_exact1d", "Resize"},
+	{"aten::_upsample_nearest_exact2d", "Resize"},
+	{"aten::_upsample_nearest_exact3d", "Resize"},
+	{"aten::std_mean", "aten::std"},
+	{"aten::hann_window", "Range"},
+	{"aten::hamming_window", "Range"},
 	{"torchvision::nms", "NonMaxSuppression"},
 	{"aten::outer", "Mul"},
 	{"aten::ger", "Mul"},

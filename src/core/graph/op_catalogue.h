@@ -84,6 +84,7 @@ typedef enum pm_flop_rule
 	/* of op_linalg.c */
 	PM_FLOPS_LARGEST,			/* elements of the largest operand; the factor is 2 */
 	PM_FLOPS_ROWS,				/* elements of the output times those of a row of the first operand; the factor is 2 */
+	PM_FLOPS_SPARSE,			/* numbers that a sparse matrix stores times columns of the output; the factor is 2 */
 	PM_FLOPS_CUBES,				/* a third of the cubes of its matrices' sides */
 	PM_FLOPS_SOLVE				/* the same, and for each number of the solution a row of both triangles; the factor 0: of one triangle, which is there */
 } pm_flop_rule;
@@ -99,6 +100,7 @@ typedef enum pm_byte_rule
 	PM_BYTES_MASK,						/* as PM_BYTES_IO, and 1 byte of mask for each element of the output */
 	PM_BYTES_GATHER,					/* rows in and out, 8 bytes of index for each row */
 	PM_BYTES_BAG,						/* the same, of more rows in than out */
+	PM_BYTES_SPARSE,					/* for each number of a sparse matrix itself, 16 bytes for its place, and a row of the other matrix; the output */
 	PM_BYTES_DISTANCE,				/* as PM_BYTES_IO, and 6 passes over the inputs (squares, sums, copies), 4 over the output (clamp, square root) */
 	PM_BYTES_BILINEAR,				/* as PM_BYTES_IO, and for each unit of the output the product with its matrix, written and read */
 	PM_BYTES_RNN,						/* as PM_BYTES_IO, and the gates kept for the backward pass */
@@ -137,7 +139,7 @@ typedef enum pm_back_rule
 	PM_BACK_CHOLESKY,					/* cholesky_backward: a product and two triangular systems */
 	PM_BACK_SOLVE,						/* linalg_solve_backward: the transposed system, and a product for the matrix */
 	PM_BACK_DET,						/* linalg_det_backward: a system with a diagonal right side */
-	PM_BACK_TABLE						/* zeros of the size of the table, then rows added: embedding_dense_backward, index_put */
+	PM_BACK_TABLE						/* zeros of the size of the table, then rows added: embedding_dense_backward, index_put; of a sparse gradient, its rows alone */
 } pm_back_rule;
 
 /* The memory order of an operator's output, and the order that it needs of its inputs. */

@@ -103,6 +103,31 @@ side_of(const pm_graph *g, const pm_node *n)
 }
 
 double
+pm_sparse_count(const pm_graph *g, const pm_node *n, int64_t batch)
+{
+	int			all = operand_count(n);
+
+	for (int k = 0; k < all; k++)
+	{
+		pm_operand	o = operand_at(g, n, (n->n_inputs + k) % all);
+
+		if (o.shape->rank == 1)
+			return pm_count_at(&o, batch);
+	}
+	return 0;
+}
+
+/* Columns of the output: 1 of a vector. */
+static double
+columns_of(const pm_node *n, int64_t batch)
+{
+	pm_operand	out = pm_output_operand(n);
+	double		rows = pm_dim_at(&out, 0, batch);
+
+	return rows > 0 ? pm_count_at(&out, batch) / rows : 0;
+}
+
+double
 pm_affine_base(const pm_graph *g, const pm_node *n, int64_t batch)
 {
 	double		row = row_of_first(g, n, 1);
@@ -129,6 +154,8 @@ pm_linalg_flops(const pm_graph *g, const pm_node *n, const pm_op_row *row, int64
 		return f * largest_count(g, n, batch);
 	if (row->flops == PM_FLOPS_ROWS)
 		return f * pm_node_count(n, batch) * row_of_first(g, n, 1);
+	if (row->flops == PM_FLOPS_SPARSE)
+		return f * pm_sparse_count(g, n, batch) * columns_of(n, batch);
 	cubes = f / 3 * pm_linalg_factored(g, n, batch) * side_of(g, n);
 	return row->flops == PM_FLOPS_SOLVE ? cubes + pm_node_count(n, batch) * solving(g, n, row) : cubes;
 }

@@ -1,6 +1,6 @@
 /*
- * op_linalg.h - the work of linear algebra beside matrix products: products with
- * a vector, and matrices that are factored.
+ * op_linalg.h - the work of linear algebra beside products of dense matrices:
+ * products with a vector or a sparse matrix, and matrices that are factored.
  */
 #ifndef PM_OP_LINALG_H
 #define PM_OP_LINALG_H
@@ -8,11 +8,14 @@
 #include "graph/graph.h"
 #include "graph/op_catalogue.h"
 
-/* FLOPs forward, for PM_FLOPS_LARGEST, PM_FLOPS_ROWS, PM_FLOPS_CUBES and PM_FLOPS_SOLVE. */
+/* FLOPs forward, for PM_FLOPS_LARGEST, PM_FLOPS_ROWS, PM_FLOPS_SPARSE, PM_FLOPS_CUBES and PM_FLOPS_SOLVE. */
 double		pm_linalg_flops(const pm_graph *g, const pm_node *n, const pm_op_row *row, int64_t batch);
 
 /* Numbers of the matrices that n factors, of all samples together. */
 double		pm_linalg_factored(const pm_graph *g, const pm_node *n, int64_t batch);
+
+/* Numbers that a sparse matrix stores: elements of its first operand of one dimension, weights and constants before inputs. */
+double		pm_sparse_count(const pm_graph *g, const pm_node *n, int64_t batch);
 
 /* Numbers of the positions that an affine grid is computed from, each with a one behind it. */
 double		pm_affine_base(const pm_graph *g, const pm_node *n, int64_t batch);

@@ -256,6 +256,14 @@ pm_bag_rows(const pm_graph *g, const pm_node *n, int64_t batch)
 }
 
 double
+pm_looked_up(const pm_graph *g, const pm_node *n, int64_t batch)
+{
+	pm_operand	out = pm_output_operand(n);
+
+	return pm_op_row_of(n->op)->flops == PM_FLOPS_BAG ? pm_bag_rows(g, n, batch) * pm_dim_at(&out, -1, 1) : pm_count_at(&out, batch);
+}
+
+double
 pm_bilinear_width(const pm_graph *g, const pm_node *n, bool second)
 {
 	pm_operand	in = {NULL, -1, -1, false, false};

@@ -58,6 +58,8 @@ double		pm_stacked(const pm_node *n, const pm_operands *o);
 double		pm_inner_dim(const pm_node *n, const pm_operands *o, int64_t batch);
 /* Rows of its table that an EmbeddingBag adds up at this batch: as many as it has indices. */
 double		pm_bag_rows(const pm_graph *g, const pm_node *n, int64_t batch);
+/* Elements of the rows that a table's reader looks up in it at this batch. */
+double		pm_looked_up(const pm_graph *g, const pm_node *n, int64_t batch);
 /* Width of an nn.Bilinear's operand: the first (second: the other one). */
 double		pm_bilinear_width(const pm_graph *g, const pm_node *n, bool second);
 /* Number of keys of a fused attention at this batch: positions of its second input, or else of its output. */

@@ -32,6 +32,16 @@ pm_fused_update_saves(pm_optimizer opt, pm_dtype dtype)
 	return dtype == PM_BF16 || dtype == PM_FP16 ? bytes / 2 : bytes;
 }
 
+pm_update_cost
+pm_sparse_update_cost_of(pm_dtype dtype, pm_optimizer opt)
+{
+	pm_update_cost c = pm_update_cost_of(dtype, opt);
+
+	if (opt != PM_OPT_NONE)
+		c.bytes += dtype == PM_BF16 || dtype == PM_FP16 ? 4 : 8;
+	return c;
+}
+
 /* Mixed precision also writes a copy of 2 bytes; a model in 2 bytes moves half. */
 pm_update_cost
 pm_update_cost_of(pm_dtype dtype, pm_optimizer opt)

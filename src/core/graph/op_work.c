@@ -103,6 +103,7 @@ forward_flops(const pm_graph *g, const pm_node *n, const pm_op_row *row, const p
 			return f * pm_node_count(n, batch) * pm_attention_seen(g, n, batch);
 		case PM_FLOPS_LARGEST:
 		case PM_FLOPS_ROWS:
+		case PM_FLOPS_SPARSE:
 		case PM_FLOPS_CUBES:
 		case PM_FLOPS_SOLVE:
 			return pm_linalg_flops(g, n, row, batch);
@@ -236,6 +237,8 @@ forward_bytes(const pm_graph *g, const pm_node *n, const pm_op_row *row, const p
 			return e->out * 2 * w->out_elems + (columns > 0 ? 8 * w->out_elems / columns : 0);
 		case PM_BYTES_BAG:
 			return e->out * (w->flops_forward + w->out_elems) + 8 * pm_bag_rows(g, n, batch);
+		case PM_BYTES_SPARSE:
+			return (e->stored + 16) * pm_sparse_count(g, n, batch) + e->out * (w->flops_forward / 2 + w->out_elems);
 		case PM_BYTES_DISTANCE:
 			return all + 6 * (in + e->stored * stored_count(n)) + 4 * e->out * w->out_elems;
 		case PM_BYTES_BILINEAR:
@@ -478,8 +481,14 @@ passes_back(const pm_node *n, const pm_op_row *row, double in, const widths *e, 
 			add_launches(w, launches, (out + in) / launches, out / launches, 0);
 			break;
 		case PM_BACK_TABLE:
-			/* rows that were added up have the gradient of their sum */
 			rows = row->flops == PM_FLOPS_BAG ? w->flops_forward : w->out_elems;
+			/* a sparse gradient of rows is that of the output; rows that were added up have that of their sum each */
+			if (pm_node_sparse(n))
+			{
+				if (row->flops == PM_FLOPS_BAG)
+					add_launches(w, 1, e->out * rows, e->out * rows, 0);
+				break;
+			}
 			add_launches(w, launches, (out + 2 * e->out * rows) / launches, 0, rows);
 			/* the gradient of a table is as large as the table, however few rows were read */
 			w->bytes_backward += n->n_weights > 0 ? e->stored * stored_count(n) : in;
@@ -504,7 +513,7 @@ backward(const pm_graph *g, const pm_node *n, const pm_op_row *row, const pm_ope
 	double		all;
 
 	for (int k = 0; k < n->n_weights && !n->attrs.frozen && row->back != PM_BACK_NONE; k++)
-		if (!pm_node_owns(n, k))
+		if (!pm_node_owns(n, k) && !pm_node_sparse(n))
 			add_to_owner(pm_shape_count(&n->weights[k]), e, w);
 	switch ((pm_back_rule) row->back)
 	{
@@ -630,7 +639,8 @@ pm_node_work(const pm_graph *g, int i, int64_t batch, pm_dtype dtype, pm_layout 
 	const pm_op_row *row = pm_op_row_of(n->op);
 	pm_operands	o = {{NULL, -1, -1, false, false}, {NULL, -1, -1, false, false}};
 	widths		e = widths_of(n, row, dtype);
-	pm_update_cost each = pm_update_cost_of(dtype, opt);
+	pm_update_cost each = pm_node_sparse(n) ? pm_sparse_update_cost_of(dtype, opt) : pm_update_cost_of(dtype, opt);
+	double		updated;
 	double		in;
 
 	memset(w, 0, sizeof(*w));
@@ -648,8 +658,9 @@ pm_node_work(const pm_graph *g, int i, int64_t batch, pm_dtype dtype, pm_layout 
 	if (dtype == PM_AMP)
 		add_casts(g, n, row, batch, w);
 	add_flow(n, batch, layout, e.out, w);
-	w->flops_update = each.flops * w->params;
-	w->bytes_update = each.bytes * w->params;
+	updated = pm_node_sparse(n) ? pm_looked_up(g, n, batch) : w->params;
+	w->flops_update = each.flops * updated;
+	w->bytes_update = each.bytes * updated;
 }
 
 /* ---------- inference ---------- */

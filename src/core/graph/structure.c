@@ -58,7 +58,8 @@ fold_attrs(uint64_t h, const pm_attrs *a)
 	if (!isnan(a->alpha))
 		h = pm_hash(h, &a->alpha, sizeof(a->alpha));
 	return fold(h, (a->bidirectional ? 1u : 0u) | (a->tied >= 0 ? 2u : 0u) | (a->requires_grad ? 4u : 0u) |
-				(a->is_causal ? 8u : 0u) | (a->frozen ? 16u : 0u) | (a->plain ? 32u : 0u) | (a->complex ? 64u : 0u));
+				(a->is_causal ? 8u : 0u) | (a->frozen ? 16u : 0u) | (a->plain ? 32u : 0u) | (a->complex ? 64u : 0u) |
+				(a->sparse ? 128u : 0u));
 }
 
 /* What a node is, its inputs aside.  Aliases of an operator hash alike. */

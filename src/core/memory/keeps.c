@@ -152,6 +152,8 @@ static const struct keeps_row
 	{"ScatterElements", NONE, NEW},
 	{"ScatterND", NONE, NEW},
 	{"aten::scatter_add", NONE, NEW},
+	{"aten::_sparse_coo_tensor_with_dims_and_tensors", NONE, SAME},
+	{"aten::_sparse_mm", FACTORS, NEW},
 
 	/* moves */
 	{"Cast", NONE, NEW},

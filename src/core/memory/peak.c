@@ -313,7 +313,7 @@ sum_persistent(const pm_step *s, const pm_graph *g, const pm_step_options *o, pm
 	double		standing = 0;	/* of experts */
 	double	   *of_experts[] = {&plan->expert_weights, &standing, &plan->expert_optimizer};
 	double		size = o->dtype == PM_BF16 || o->dtype == PM_FP16 ? 2 : 4;
-	double		params = g->declared_params < g->params ? g->declared_params : g->params;
+	double		params = (g->declared_params < g->params ? g->declared_params : g->params) - g->sparse;
 	pm_memory_units units;
 
 	for (int e = 0; e < s->phase_at[PM_PHASE_FORWARD]; e++)

@@ -6,6 +6,7 @@
 
 #include <string.h>
 
+#include "graph/op_operands.h"
 #include "memory/step_build.h"
 
 const char *const pm_memory_role_name[PM_N_MEMORY_ROLES] = {
@@ -182,7 +183,9 @@ persistent(pm_step_build *b)
 			(void) pm_step_new_count(b, PM_MEMORY_WEIGHTS, count, false, size);
 			if (n->attrs.frozen)
 				continue;
-			if (b->o->gradients_stay)
+			if (b->o->gradients_stay && pm_node_sparse(n))
+				(void) pm_step_new_count(b, PM_MEMORY_GRADIENTS, pm_looked_up(b->g, n, 1), n->batch_dim >= 0, size);
+			else if (b->o->gradients_stay)
 				(void) pm_step_new_count(b, PM_MEMORY_GRADIENTS, count, false, size);
 			for (int j = 0; j < states[b->o->optimizer]; j++)
 				(void) pm_step_new_count(b, PM_MEMORY_OPTIMIZER, count, false, size);
@@ -244,12 +247,12 @@ update(pm_step_build *b)
 		{
 			double		count = pm_shape_count(&b->g->nodes[i].weights[k]);
 
-			largest = count > largest ? count : largest;
+			largest = count > largest && !pm_node_sparse(&b->g->nodes[i]) ? count : largest;
 		}
 	if (b->o->optimizer == PM_OPT_NONE || b->o->fused_update)
 		return;
 	if ((b->o->optimizer == PM_ADAM || b->o->optimizer == PM_ADAMW) && !b->o->gradients_stay && !b->o->on_cpu)
-		largest = b->g->params;
+		largest = b->g->params - b->g->sparse;
 	pm_step_drop(b, pm_step_new_count(b, PM_MEMORY_WORKSPACE, largest, false, pm_step_param_size(b)));
 }
 

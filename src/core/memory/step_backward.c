@@ -104,6 +104,20 @@ weight_gradients(pm_step_build *b, int i, int size)
 	}
 }
 
+/* The rows that were looked up are the gradient of the output, in another shape; rows that were added up are a tensor of their own. */
+static void
+sparse_gradient(pm_step_build *b, int i, int32_t gradient)
+{
+	const pm_node *n = &b->g->nodes[i];
+
+	if (b->o->gradients_stay)	/* with the rows of the batches before */
+		return;
+	if (pm_op_row_of(n->op)->flops == PM_FLOPS_BAG)
+		(void) pm_step_new_count(b, PM_MEMORY_GRADIENTS, pm_looked_up(b->g, n, 1), n->batch_dim >= 0, pm_step_param_size(b));
+	else
+		pm_step_hold(b, gradient);
+}
+
 static bool
 same_tensor(const pm_step_build *b, int i, int p)
 {
@@ -154,7 +168,10 @@ back_operator(pm_step_build *b, int i)
 	if (l < 0)
 		return;
 	input_gradients(b, i, b->links[l].tensor);
-	weight_gradients(b, i, pm_step_compute_size(b, i));
+	if (pm_node_sparse(&b->g->nodes[i]))
+		sparse_gradient(b, i, b->links[l].tensor);
+	else
+		weight_gradients(b, i, pm_step_compute_size(b, i));
 }
 
 /* Whether the gradient of the view is that of its source, in another shape. */

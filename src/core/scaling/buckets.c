@@ -29,7 +29,7 @@ typedef struct limits
 static limits
 limits_of(const pm_graph *g, pm_dtype dtype, double bucket_mb, int *room)
 {
-	double		trained = g->params * element_bytes(dtype);
+	double		trained = (g->params - g->sparse) * element_bytes(dtype);
 	double		all = trained + g->frozen * element_bytes(dtype);
 	int			most = g->frozen > 0 ? (PM_MAX_BUCKETS - 2) / 2 : PM_MAX_BUCKETS - 2;
 	limits		l = {fmin(FIRST_MB, bucket_mb) * MIB, fmax(bucket_mb * MIB, trained / most), INFINITY};
@@ -52,7 +52,8 @@ add_operator(pm_buckets *b, const pm_skeleton *s, int i, pm_dtype dtype, const l
 	pm_work		w;
 
 	pm_node_work(s->graph, s->dag.node[i], 1, dtype, PM_NCHW, PM_SGD, &w);
-	b->bytes[b->n] += w.params * element_bytes(dtype);
+	if (!pm_node_sparse(n))
+		b->bytes[b->n] += w.params * element_bytes(dtype);
 	if (n->attrs.frozen)
 		b->frozen[b->n] += pm_node_params(n) * element_bytes(dtype);
 	if (n->expert)

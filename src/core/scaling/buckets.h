@@ -43,7 +43,8 @@ typedef struct pm_buckets
  * Portions of the gradients of a whole skeleton (with dag and token_of):
  * operators in the reverse of their order, 1 MiB first (bucket_mb, if that is
  * less), then bucket_mb MiB, an operator never divided
- * (torch/csrc/distributed/c10d/reducer.hpp).  Frozen weights end a portion, too,
+ * (torch/csrc/distributed/c10d/reducer.hpp).  Sparse gradients are in none: tables are divided, or their rows are sent
+ * in a way of their own.  Frozen weights end a portion, too,
  * about every thirtieth of the model: FSDP gathers them.  A gradient takes 2 bytes an element
  * where the whole model is in 16 bits, else 4.  PM_ERR_MEMORY, PM_CANCELLED.
  */
