@@ -52,7 +52,7 @@ pm_memory_step_options(const pm_question *q, bool checkpointing, pm_step_options
 		.dtype = q->dtype, .layout = q->layout, .optimizer = inference ? PM_OPT_NONE : q->optimizer, .inference = inference,
 		.checkpointing = checkpointing && !inference, .gradients_stay = version > 0 && version < 200 && !inference, .fused_attention = version <= 0 || version >= 200,
 		.softmax_keeps_input = version > 0 && version < 111, .on_cpu = q->gpu->is_cpu,
-		.compile = q->compile && !q->gpu->is_cpu, .norms_stay = version > 0 && version < 204
+		.compile = q->compile && !q->gpu->is_cpu, .recomputes_less = version > 0 && version < 204
 	};
 }
 

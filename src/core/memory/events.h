@@ -38,7 +38,7 @@ typedef struct pm_step_options
 	bool		softmax_keeps_input;	/* before PyTorch 1.11 */
 	bool		on_cpu;
 	bool		compile;		/* operators are fused, and what is kept is chosen (step_compiled.c); not with checkpoints, nor on a CPU */
-	bool		norms_stay;		/* and norms are not computed again: before PyTorch 2.4 */
+	bool		recomputes_less;		/* and norms, and what is split, are not computed again: before PyTorch 2.4 */
 } pm_step_options;
 
 typedef struct pm_memory_tensor

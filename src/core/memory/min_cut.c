@@ -127,6 +127,29 @@ find_path(flow *f)
 	return n;
 }
 
+/* Mark in level the vertices from which the sink can be reached with 0, others with -1. */
+static void
+find_sink_side(flow *f)
+{
+	int			done = 0;
+	int			known = 1;
+
+	for (int v = 0; v < f->n; v++)
+		f->level[v] = -1;
+	f->level[f->queue[0] = SINK(f)] = 0;
+	while (done < known)
+	{
+		int			v = f->queue[done++];
+
+		for (int e = f->first[v]; e >= 0; e = f->next[e])
+			if (f->room[e ^ 1] > 0 && f->level[f->to[e]] < 0)
+			{
+				f->level[f->to[e]] = 0;
+				f->queue[known++] = f->to[e];
+			}
+	}
+}
+
 pm_code
 pm_min_cut(const pm_network *net, pm_arena *a, bool *cut, pm_status *st)
 {
@@ -152,7 +175,8 @@ pm_min_cut(const pm_network *net, pm_arena *a, bool *cut, pm_status *st)
 		if (pm_stopped(a, st))
 			return PM_CANCELLED;
 	}
+	find_sink_side(&f);
 	for (int v = 0; v < net->n; v++)
-		cut[v] = f.level[IN(v)] >= 0 && f.level[OUT(v)] < 0;
+		cut[v] = f.level[IN(v)] < 0 && f.level[OUT(v)] >= 0;
 	return PM_OK;
 }

@@ -18,7 +18,7 @@ typedef struct pm_network
 	const int32_t *to;			/* [n_edges] */
 } pm_network;
 
-/* cut: [n] gets the vertices to take.  Of cuts of the same weight, the one nearest to the sources.  PM_ERR_MEMORY, PM_CANCELLED. */
+/* cut: [n] gets the vertices to take.  Of cuts of the same weight, the one nearest to the sinks.  PM_ERR_MEMORY, PM_CANCELLED. */
 pm_code		pm_min_cut(const pm_network *network, pm_arena *a, bool *cut, pm_status *st);
 
 #endif

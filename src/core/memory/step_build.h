@@ -31,7 +31,9 @@ typedef struct pm_compiled
 {
 	uint8_t		lives;			/* bits of the forms that a kernel writes */
 	int32_t		until[PM_N_FORMS];	/* the node whose backward pass is the last that reads the form, -1: it is not kept */
-	int32_t		narrow;			/* tensor of the form PM_FORM_CAST */
+	int32_t		cast;			/* tensor of the form PM_FORM_CAST, until its last reader is done */
+	int32_t		cast_reader;	/* the last, -1: none */
+	int32_t		root;			/* node whose memory a view shows */
 } pm_compiled;
 
 typedef struct pm_step_build
@@ -113,9 +115,10 @@ void		pm_step_run_core_again(pm_step_build *b, int end);
 pm_code		pm_step_compile(pm_step_build *b);
 /* Whether operator i is a part of a kernel with others; never, where the step is not compiled. */
 bool		pm_step_is_fused(const pm_step_build *b, int i);
-/* The output of node i, in the forms that are written; and what the backward pass reads of it. */
+/* The output of node i, in the forms that are written; what the backward pass reads of it; and casts that only i reads still. */
 void		pm_step_write_compiled(pm_step_build *b, int i);
 void		pm_step_keep_compiled(pm_step_build *b, int i);
+void		pm_step_drop_casts(pm_step_build *b, int i);
 /* Scratch memory in which kernels of a compiled step are tried, PM_NO_TENSOR where there are none that are. */
 int32_t		pm_step_tune(pm_step_build *b);
 

@@ -21,8 +21,8 @@ typedef struct chooser
 {
 	pm_step_build *b;
 	pm_code		rc;
-	int32_t    *root;			/* [nodes] whose memory a view shows */
 	int32_t    *level;			/* [nodes] operators that are not fused before it, on the longest path */
+	bool	   *split;			/* [nodes] it is read in parts */
 	uint8_t    *need;			/* [tensors] READ_... by the backward pass */
 	int32_t    *number;			/* [tensors] in the network, -1: not in it */
 	int32_t    *tensor;			/* [n] of the network */
@@ -35,6 +35,7 @@ typedef struct chooser
 #define READ_FUSED	1			/* by a kernel that may compute it again */
 #define READ_WHOLE	2			/* by an operator that must find it in memory */
 
+#define ROOT(c, node) ((c)->b->compiled[node].root)
 #define TENSOR(node, form)	(PM_N_FORMS * (node) + (form))
 
 static int
@@ -63,7 +64,7 @@ read_of(const chooser *c, int i, int k)
 {
 	const pm_step_build *b = c->b;
 	const pm_node *n = &b->g->nodes[i];
-	int			p = c->root[n->inputs[k]];
+	int			p = ROOT(c, n->inputs[k]);
 	int			cast = pm_op_row_of(n->op)->cast;
 	int			size = b->size[p];
 	bool		casts = b->o->dtype == PM_AMP && (cast == PM_CAST_HALF || cast == PM_CAST_FLOAT) && (size == 2 || size == 4);
@@ -108,7 +109,7 @@ reads_far(const chooser *c, int i)
 
 	for (int k = 0; k < n->n_inputs; k++)
 	{
-		int			p = c->root[n->inputs[k]];
+		int			p = ROOT(c, n->inputs[k]);
 
 		if (c->level[i] > c->level[p] + !pm_step_is_fused(c->b, p))
 			return true;
@@ -130,7 +131,7 @@ can_run_again(const chooser *c, int tensor)
 			return false;
 	if (n->n_inputs == 0 || n->n_shapes > 1 || pm_op_ends_kernel(n) || !pm_step_is_fused(c->b, tensor / PM_N_FORMS))
 		return false;
-	return !(c->b->o->norms_stay && pm_op_class(n->op) == PM_CLASS_NORM) && !reads_far(c, tensor / PM_N_FORMS);
+	return !(c->b->o->recomputes_less && (pm_op_class(n->op) == PM_CLASS_NORM || c->split[tensor / PM_N_FORMS])) && !reads_far(c, tensor / PM_N_FORMS);
 }
 
 /* What it is computed from; the k-th, or -1 behind the last. */
@@ -141,7 +142,7 @@ source_of(const chooser *c, int tensor, int k)
 
 	if (tensor % PM_N_FORMS == PM_FORM_CAST || (tensor % PM_N_FORMS == PM_FORM_MASK && is_sign(n)))
 		return k == 0 ? TENSOR(tensor / PM_N_FORMS, PM_FORM_OUTPUT) : -1;
-	return k < n->n_inputs ? TENSOR(c->root[n->inputs[k]], PM_FORM_OUTPUT) : -1;
+	return k < n->n_inputs ? TENSOR(ROOT(c, n->inputs[k]), PM_FORM_OUTPUT) : -1;
 }
 
 /* ---------- what the backward pass reads ---------- */
@@ -336,10 +337,11 @@ find_levels(chooser *c)
 		const pm_node *n = &b->g->nodes[i];
 		bool		fused = pm_step_is_fused(b, i);
 
-		c->root[i] = pm_step_is_view(n) && n->n_inputs > 0 ? c->root[n->inputs[0]] : i;
+		ROOT(c, i) = pm_step_is_view(n) && n->n_inputs > 0 ? ROOT(c, n->inputs[0]) : i;
+		c->split[ROOT(c, i)] |= strcmp(pm_op_name(n->op), "Split") == 0;
 		for (int k = 0; k < n->n_inputs; k++)
 		{
-			int			p = c->root[n->inputs[k]];
+			int			p = ROOT(c, n->inputs[k]);
 			bool		waits = fused && (!pm_step_is_fused(b, p) || pm_op_ends_kernel(&b->g->nodes[p]));
 
 			if (c->level[p] + waits > c->level[i])
@@ -361,7 +363,8 @@ find_written(chooser *c)
 		bool		fused = pm_step_is_fused(b, i);
 
 		b->compiled[i].until[PM_FORM_OUTPUT] = b->compiled[i].until[PM_FORM_CAST] = b->compiled[i].until[PM_FORM_MASK] = -1;
-		b->compiled[i].narrow = PM_NO_TENSOR;
+		b->compiled[i].cast = PM_NO_TENSOR;
+		b->compiled[i].cast_reader = -1;
 		if (!fused || n->n_shapes > 1)
 			b->compiled[i].lives |= 1 << PM_FORM_OUTPUT;
 		for (int k = 0; !pm_step_is_view(n) && k < n->n_inputs; k++)
@@ -370,12 +373,16 @@ find_written(chooser *c)
 			int			p = t / PM_N_FORMS;
 
 			if (!fused)
+			{
 				b->compiled[p].lives |= 1 << t % PM_N_FORMS;
+				if (t % PM_N_FORMS == PM_FORM_CAST)
+					b->compiled[p].cast_reader = i;
+			}
 			else if (c->level[p] != c->level[i])
 				b->compiled[p].lives |= 1 << PM_FORM_OUTPUT;
 		}
 	}
-	b->compiled[c->root[output]].lives |= 1 << PM_FORM_OUTPUT;
+	b->compiled[ROOT(c, output)].lives |= 1 << PM_FORM_OUTPUT;
 }
 
 pm_code
@@ -386,14 +393,14 @@ pm_step_compile(pm_step_build *b)
 	pm_arena   *a = b->arena;
 
 	b->compiled = PM_NEW(a, pm_compiled, n);
-	c.root = PM_NEW(a, int32_t, n);
 	c.level = PM_NEW(a, int32_t, n);
+	c.split = PM_NEW(a, bool, n);
 	c.need = PM_NEW(a, uint8_t, n_tensors(&c));
 	c.seen = PM_NEW(a, uint8_t, n_tensors(&c));
 	c.number = PM_NEW(a, int32_t, n_tensors(&c));
 	c.tensor = PM_NEW(a, int32_t, n_tensors(&c));
 	c.stack = PM_NEW(a, int32_t, n_tensors(&c) + 1);
-	if (!b->compiled || !c.root || !c.level || !c.need || !c.seen || !c.number || !c.tensor || !c.stack)
+	if (!b->compiled || !c.level || !c.split || !c.need || !c.seen || !c.number || !c.tensor || !c.stack)
 		return pm_no_memory(b->st, a);
 	for (int i = 0; i < n; i++)
 		pm_step_find_size(b, i);
@@ -457,7 +464,7 @@ pm_step_write_compiled(pm_step_build *b, int i)
 	b->storage[i] = (of->lives & 1 << PM_FORM_OUTPUT) == 0 ? PM_NO_TENSOR : n->n_shapes > 1 ?
 		pm_step_new_count(b, PM_MEMORY_ACTIVATIONS, pm_node_count_all(n, 1), n->batch_dim >= 0, b->size[i]) :
 		pm_step_new_like(b, PM_MEMORY_ACTIVATIONS, i, b->size[i]);
-	b->compiled[i].narrow = (of->lives & 1 << PM_FORM_CAST) == 0 ? PM_NO_TENSOR : pm_step_new_like(b, PM_MEMORY_ACTIVATIONS, i, 6 - b->size[i]);
+	b->compiled[i].cast = (of->lives & 1 << PM_FORM_CAST) == 0 ? PM_NO_TENSOR : pm_step_new_like(b, PM_MEMORY_ACTIVATIONS, i, 6 - b->size[i]);
 }
 
 void
@@ -466,7 +473,7 @@ pm_step_keep_compiled(pm_step_build *b, int i)
 	int32_t		mask;
 
 	keep(b, i, PM_FORM_OUTPUT, b->storage[i]);
-	keep(b, i, PM_FORM_CAST, b->compiled[i].narrow);
+	keep(b, i, PM_FORM_CAST, b->compiled[i].cast);
 	if (b->compiled[i].until[PM_FORM_MASK] >= 0)
 	{
 		mask = pm_step_new_like(b, PM_MEMORY_ACTIVATIONS, i, 1);
@@ -474,4 +481,20 @@ pm_step_keep_compiled(pm_step_build *b, int i)
 		pm_step_drop(b, mask);
 	}
 	keep_rows(b, i);
+}
+
+void
+pm_step_drop_casts(pm_step_build *b, int i)
+{
+	const pm_node *n = &b->g->nodes[i];
+
+	for (int k = 0; k < n->n_inputs; k++)
+	{
+		pm_compiled *of = &b->compiled[b->compiled[n->inputs[k]].root];
+
+		if (of->cast_reader != i)
+			continue;
+		pm_step_drop(b, of->cast);
+		of->cast = PM_NO_TENSOR;
+	}
 }

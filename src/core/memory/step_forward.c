@@ -393,6 +393,7 @@ run_compiled(pm_step_build *b, int i, bool keeping)
 			save_weight_copies(b, i);
 		save_extras(b, i, b->keeps[n->op].keep | ((b->keeps[n->op].keep & PM_KEEP_NORMED) != 0 ? PM_KEEP_STATISTICS : 0));
 	}
+	pm_step_drop_casts(b, i);
 	if (n->attrs.frozen)
 		pm_step_drop_list(b, &b->cast[i]);
 }
@@ -416,8 +417,6 @@ run_view(pm_step_build *b, int i)
 	b->size[i] = n->n_inputs > 0 ? b->size[n->inputs[0]] : (uint8_t) pm_step_param_size(b);
 	b->storage[i] = n->n_inputs > 0 ? b->storage[n->inputs[0]] : PM_NO_TENSOR;
 	pm_step_hold(b, b->storage[i]);
-	if (b->compiled != NULL)
-		pm_step_hold(b, b->compiled[i].narrow = n->n_inputs > 0 ? b->compiled[n->inputs[0]].narrow : PM_NO_TENSOR);
 }
 
 /* Whether node i is an input of the network. */
@@ -442,11 +441,7 @@ pm_step_forward(pm_step_build *b, int from, int to, bool keeping)
 		else if (!is_batch(b, i) || b->storage[i] < 0)	/* a segment that runs again has its batch */
 			run_operator(b, i, keeping);
 		for (int e = b->expiring[i]; e >= 0; e = b->next_expiring[e])
-		{
 			if (!is_batch(b, e))	/* which the caller keeps */
 				pm_step_drop(b, b->storage[e]);
-			if (b->compiled != NULL)
-				pm_step_drop(b, b->compiled[e].narrow);
-		}
 	}
 }
