@@ -42,7 +42,7 @@ arc(flow *f, int from, int to, double room)
 }
 
 static bool
-make(flow *f, const pm_network *net, pm_arena *a)
+make(flow *f, const pm_cut_network *net, pm_arena *a)
 {
 	int			arcs = 2 * (3 * net->n + net->n_edges);
 
@@ -151,7 +151,7 @@ find_sink_side(flow *f)
 }
 
 pm_code
-pm_min_cut(const pm_network *net, pm_arena *a, bool *cut, pm_status *st)
+pm_min_cut(const pm_cut_network *net, pm_arena *a, bool *cut, pm_status *st)
 {
 	flow		f;
 	int			n;

@@ -7,7 +7,7 @@
 #include "base/core.h"
 
 /* Vertices 0 to n - 1, each with a weight, and directed edges. */
-typedef struct pm_network
+typedef struct pm_cut_network
 {
 	int			n;
 	const double *weight;		/* [n] finite */
@@ -16,9 +16,9 @@ typedef struct pm_network
 	int			n_edges;
 	const int32_t *from;		/* [n_edges] */
 	const int32_t *to;			/* [n_edges] */
-} pm_network;
+} pm_cut_network;
 
 /* cut: [n] gets the vertices to take.  Of cuts of the same weight, the one nearest to the sinks.  PM_ERR_MEMORY, PM_CANCELLED. */
-pm_code		pm_min_cut(const pm_network *network, pm_arena *a, bool *cut, pm_status *st);
+pm_code		pm_min_cut(const pm_cut_network *network, pm_arena *a, bool *cut, pm_status *st);
 
 #endif

@@ -230,7 +230,7 @@ lives(const chooser *c, int t)
 
 /* The network of these tensors into *net, with room for its lists. */
 static bool
-make_network(chooser *c, pm_arena *a, pm_network *net)
+make_network(chooser *c, pm_arena *a, pm_cut_network *net)
 {
 	double	   *weight = PM_NEW(a, double, c->n);
 	bool	   *source = PM_NEW(a, bool, c->n);
@@ -261,7 +261,7 @@ make_network(chooser *c, pm_arena *a, pm_network *net)
 				to[n++] = v;
 			}
 	}
-	*net = (pm_network) {c->n, weight, source, sink, n, from, to};
+	*net = (pm_cut_network) {c->n, weight, source, sink, n, from, to};
 	return true;
 }
 
@@ -286,6 +286,7 @@ keep_until(chooser *c, int tensor, bool whole)
 {
 	int			n = 0;
 
+	(void) whole;
 	reach(c, tensor, &n);
 	while (n > 0)
 	{
@@ -300,7 +301,7 @@ static void
 choose(chooser *c, pm_arena *a, pm_status *st)
 {
 	pm_step_build *b = c->b;
-	pm_network	net;
+	pm_cut_network	net;
 	bool	   *cut = PM_NEW(a, bool, n_tensors(c));
 
 	for (int i = 0; i < b->g->n_nodes; i++)
