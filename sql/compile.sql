@@ -27,6 +27,18 @@ FROM unnest('{"{\"zero\": 3}","{\"tp\": 4}","{\"pp\": 2, \"micro_batches\": 8, \
 SELECT change, factor < 1 AS shorter, basis, note FROM perfmodel.what_if_change(:w, 'A100', 8, '{compile}', 'amp', predictor => 'roof') WHERE change = 'compile';
 SELECT string_agg(change, ', ') AS changes FROM perfmodel.what_if_change(:w, 'A100', 8, dtype => 'amp', predictor => 'roof', parallel => '{"compile": true}');
 SELECT note FROM perfmodel.predict_memory(:w, 'A100', 8, 'amp', parallel => '{"compile": true}');
+-- less memory, a wider interval for what it holds, the same for every function; with "compile" false, or where segments run again, as without; older releases kept more
+SELECT c.peak_mb < a.peak_mb AS less, c.activations_mb < a.activations_mb AS activations, c.weights_mb = a.weights_mb AS weights, (c.high - c.low) / c.peak_mb > (a.high - a.low) / a.peak_mb AS wider,
+       o.peak_mb >= c.peak_mb AS older, helper.close(f.peak_mb, a.peak_mb) AS without, helper.close(r.peak_mb, ra.peak_mb) AS again, r.note ~ 'recomputing' AS said, i.peak_mb <= ia.peak_mb + 245 AS inference,
+       (SELECT count(*) FROM (SELECT peak_mb, lag(peak_mb) OVER (ORDER BY batch) AS before FROM generate_series(1, 60) AS batch, LATERAL perfmodel.predict_memory(g, 'A100', batch, 'amp', parallel => '{"compile": true}')) AS b WHERE peak_mb < before) AS grows_less
+FROM unnest(ARRAY[:w, :p]::bigint[]) AS g, LATERAL perfmodel.predict_memory(g, 'A100', 32, 'amp') AS a, LATERAL perfmodel.predict_memory(g, 'A100', 32, 'amp', parallel => '{"compile": true}') AS c,
+     LATERAL perfmodel.predict_memory(g, 'A100', 32, 'amp', parallel => '{"compile": true}', framework => 'pytorch 2.1') AS o, LATERAL perfmodel.predict_memory(g, 'A100', 32, 'amp', parallel => '{"compile": false}') AS f,
+     LATERAL perfmodel.predict_memory(g, 'A100', 32, 'amp', parallel => '{"compile": true, "recompute": true}') AS r, LATERAL perfmodel.predict_memory(g, 'A100', 32, 'amp', parallel => '{"recompute": true}') AS ra,
+     LATERAL perfmodel.predict_memory(g, 'A100', 32, 'amp', mode => 'inference', parallel => '{"compile": true}') AS i, LATERAL perfmodel.predict_memory(g, 'A100', 32, 'amp', mode => 'inference') AS ia;
+SELECT perfmodel.max_batch(:p, 'A100', 'amp', parallel => '{"compile": true}') > perfmodel.max_batch(:p, 'A100', 'amp') AS larger_batch,
+       (SELECT peak_mb FROM perfmodel.what_if_change(:p, 'A100', 32, '{compile}', 'amp', predictor => 'roof') WHERE change = 'compile') = (SELECT peak_mb FROM perfmodel.predict_memory(:p, 'A100', 32, 'amp', parallel => '{"compile": true}')) AS change,
+       (SELECT c.peak_mb < a.peak_mb FROM perfmodel.predict_memory(:p, 'A100', 64, 'amp', world_size => 8, parallel => '{"compile": true, "zero": 3}') AS c, perfmodel.predict_memory(:p, 'A100', 64, 'amp', world_size => 8, parallel => '{"zero": 3}') AS a) AS several,
+       helper.close((SELECT sum(mb) FROM perfmodel.explain_memory(:p, 'A100', 32, 'amp', parallel => '{"compile": true}')), (SELECT peak_mb FROM perfmodel.predict_memory(:p, 'A100', 32, 'amp', parallel => '{"compile": true}'))) AS explained;
 -- what no function computes, or cannot
 SELECT helper.error_of(format('SELECT perfmodel.predict(%s, ''A100'', 8, predictor => ''roof'', parallel => ''{"compile": 1}'')', :w));
 SELECT helper.error_of(format('SELECT perfmodel.computed_change(%s, ''A100'', 8, ''fused optimizer'', predictor => ''roof'', parallel => ''{"compile": true}'')', :w));

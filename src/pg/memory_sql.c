@@ -117,6 +117,8 @@ pm_memory_ask(const pm_asked_words *words, bool checkpointing, pm_memory_questio
 	pm_memory_factors_find(&m->question, &m->factors);
 	if (m->is_divided)
 		pm_memory_factors_divided(&m->factors);
+	if (m->options.compile)
+		pm_memory_factors_compiled(&m->factors);
 	return true;
 }
 
@@ -147,7 +149,9 @@ fill(const pm_asked_words *words, const pm_memory_question *m, const pm_memory_e
 	if (m->question.fp8)
 		snprintf(note + strlen(note), sizeof(note) - strlen(note), "%smemory with fp8 is taken to be that with %s", note[0] ? "; " : "", pm_dtype_name[m->question.dtype]);
 	if (m->question.compile)
-		snprintf(note + strlen(note), sizeof(note) - strlen(note), "%smemory with \"compile\" is taken to be that without", note[0] ? "; " : "");
+		snprintf(note + strlen(note), sizeof(note) - strlen(note), "%s%s", note[0] ? "; " : "",
+				 !m->options.compile ? "memory with \"compile\" on a CPU is taken to be that without" : m->plan->checkpoints ? "memory with \"compile\" and recomputing is taken to be that without \"compile\"" :
+				 "memory with \"compile\" is computed from what is fused and kept");
 	if (m->is_divided)
 		snprintf(note + strlen(note), sizeof(note) - strlen(note), "%smemory of several GPUs that train together has not been measured",
 				 note[0] ? "; " : "");

@@ -136,14 +136,18 @@ gives_back(const pm_graph *g, const pm_step_options *o)
 static bool
 always_gives_back(const pm_graph *g)
 {
-	for (int i = 0; i < 32; i++)
+	for (int i = 0; i < 40; i++)
 	{
 		const pm_step_options o = {
 			.dtype = i & 1 ? PM_AMP : PM_FP32, .optimizer = PM_ADAM, .checkpointing = (i & 2) != 0, .gradients_stay = (i & 4) != 0,
 			.fused_attention = (i & 8) != 0, .on_cpu = (i & 16) != 0, .softmax_keeps_input = (i & 4) != 0
 		};
+		const pm_step_options compiled = {
+			.dtype = i & 1 ? PM_AMP : PM_FP32, .optimizer = PM_ADAM, .inference = (i & 2) != 0, .compile = true, .recomputes_less = (i & 4) != 0,
+			.fused_attention = (i & 4) != 0
+		};
 
-		if (!gives_back(g, &o))
+		if (!gives_back(g, i < 32 ? &o : &compiled))
 		{
 			printf("%s: a step with options %d does not give back what it takes\n", g->name, i);
 			return false;
@@ -186,6 +190,42 @@ states_add(const pm_graph *g, int i)
 	return good;
 }
 
+#define TUNING	256e6			/* bytes in which kernels of a compiled step are tried */
+#define MOST_MORE		0.005	/* maxima and sums of the rows of softmax, in place of its result */
+
+/* Whether a compiled step takes no more than another one, but for what it is tuned in, and more the larger the batch. */
+static bool
+compiling_saves(const pm_graph *g, int i)
+{
+	pm_memory_plan plans[2];
+	pm_arena	a;
+	pm_status	st;
+	bool		good = true;
+	double		before = 0;
+
+	pm_arena_init_malloc(&a);
+	for (int compile = 0; compile < 2; compile++)
+	{
+		const pm_step_options o = {
+			.dtype = i & 1 ? PM_AMP : PM_FP32, .optimizer = PM_SGD, .inference = (i & 6) == 6, .fused_attention = (i & 2) != 0, .compile = compile != 0, .recomputes_less = (i & 4) != 0
+		};
+
+		good &= pm_memory_plan_make(g, &o, &a, &plans[compile], &st) == PM_OK;
+	}
+	for (int64_t batch = 1; good && batch <= 16777216; batch *= 4)
+	{
+		double		eager = pm_memory_live(&plans[0], batch);
+		double		compiled = pm_memory_live(&plans[1], batch);
+
+		good = compiled <= eager * (1 + MOST_MORE) + TUNING && compiled >= before;
+		before = compiled;
+		if (!good)
+			printf("%s: at batch %d and options %d, a compiled step takes %.0f bytes, another one %.0f\n", g->name, (int) batch, i, compiled, eager);
+	}
+	pm_arena_release(&a);
+	return good;
+}
+
 /* Whether the network of this document is as PyTorch has it, or not in the file. */
 static bool
 compare(const char *line, size_t len, int *n, double *sum)
@@ -215,6 +255,7 @@ compare(const char *line, size_t len, int *n, double *sum)
 		}
 	good &= always_gives_back(&g);
 	good &= states_add(&g, (int) (g.structure % 8));
+	good &= compiling_saves(&g, (int) (g.structure / 8 % 8));
 	pm_arena_release(&a);
 	return good;
 }

@@ -11,6 +11,7 @@
 
 #include "features/phases.h"
 #include "graph/op_catalogue.h"
+#include "graph/op_fused.h"
 #include "graph/op_operands.h"
 #include "graph/op_work.h"
 
@@ -58,24 +59,6 @@ is_named(const pm_node *n, const char *const *names)
 	while (*names != NULL && strcmp(pm_op_name(n->op), *names) != 0)
 		names++;
 	return *names != NULL;
-}
-
-/* Reductions end a kernel: who reads them waits for all of it. */
-static bool
-ends_kernel(const pm_node *n)
-{
-	static const char *const reductions[] = {"ReduceMean", "ReduceSum", "ReduceMax", "ReduceMin", "ReduceL2", "GlobalAveragePool", "aten::adaptive_avg_pool2d", "aten::var",
-		"aten::var_mean", "aten::std", NULL};
-
-	return pm_op_class(n->op) == PM_CLASS_POOL && is_named(n, reductions);
-}
-
-static bool
-is_fused(const pm_node *n)
-{
-	pm_class	class = pm_op_class(n->op);
-
-	return n->op != PM_OP_UNKNOWN && (class == PM_CLASS_ELEMENTWISE || class == PM_CLASS_NORM || class == PM_CLASS_ATTENTION || class == PM_CLASS_MOVE || ends_kernel(n));
 }
 
 /* Norms over more than a row: a kernel for their statistics comes first.  In inference, those of a BatchNorm are known. */
@@ -134,13 +117,13 @@ find_groups(fuser *f)
 {
 	for (int i = 0; i < f->dag->n; i++)
 	{
-		bool		fused = is_fused(node_of(f, i));
+		bool		fused = pm_op_is_fused(node_of(f, i));
 
 		f->group[i] = fused ? i : -1;
 		for (int e = f->dag->parent_at[i]; e < f->dag->parent_at[i + 1]; e++)
 		{
 			int			p = f->dag->parent[e];
-			int			level = f->level[p] + (fused && (f->group[p] < 0 || ends_kernel(node_of(f, p))) ? 1 : 0);
+			int			level = f->level[p] + (fused && (f->group[p] < 0 || pm_op_ends_kernel(node_of(f, p))) ? 1 : 0);
 
 			f->level[i] = level > f->level[i] ? level : f->level[i];
 		}

@@ -7,6 +7,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* The standard deviation of a logistic distribution is this many times its scale. */
+#define LOGISTIC_DEVIATION	(M_PI / sqrt(3))
+
 /* ---------- frameworks ---------- */
 
 /* Version of PyTorch as 100 * major + minor, from "pytorch 1.12 cu113"; 0: not said; -1: not PyTorch. */
@@ -48,7 +51,8 @@ pm_memory_step_options(const pm_question *q, bool checkpointing, pm_step_options
 	*o = (pm_step_options) {
 		.dtype = q->dtype, .layout = q->layout, .optimizer = inference ? PM_OPT_NONE : q->optimizer, .inference = inference,
 		.checkpointing = checkpointing && !inference, .gradients_stay = version > 0 && version < 200 && !inference, .fused_attention = version <= 0 || version >= 200,
-		.softmax_keeps_input = version > 0 && version < 111, .on_cpu = q->gpu->is_cpu
+		.softmax_keeps_input = version > 0 && version < 111, .on_cpu = q->gpu->is_cpu,
+		.compile = q->compile && !q->gpu->is_cpu, .recomputes_less = version > 0 && version < 204
 	};
 }
 
@@ -139,6 +143,21 @@ pm_memory_shipped_factors(const pm_question *q, pm_memory_factors *f)
 		f->need_factor = 1.015;
 }
 
+/*
+ * The published ratios of compiled to eager memory over the computed ones, where a step takes more than 2 GB (docs/memory.md): nothing
+ * else is fitted.  In smaller steps, scratch memory counts in which kernels are tried: some releases try none.
+ */
+#define COMPILE_SPREAD	0.08
+#define COMPILE_SPREAD_MB	122
+
+void
+pm_memory_factors_compiled(pm_memory_factors *f)
+{
+	f->spread = hypot(f->spread, COMPILE_SPREAD);
+	f->context_spread_mb = hypot(f->context_spread_mb, COMPILE_SPREAD_MB);
+	f->fit_spread = hypot(f->fit_spread, COMPILE_SPREAD / LOGISTIC_DEVIATION);
+}
+
 int
 pm_memory_nearness(const pm_question *q, const char *framework, int dtype, int networks)
 {
@@ -160,9 +179,6 @@ pm_memory_capacity_mb(const pm_gpu *gpu)
 }
 
 /* ---------- the estimate ---------- */
-
-/* The standard deviation of a logistic distribution is this many times its scale. */
-#define LOGISTIC_DEVIATION	(M_PI / sqrt(3))
 
 /* One question in a hundred is wrong for reasons that no margin covers. */
 #define SURELY	0.99

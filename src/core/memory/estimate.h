@@ -38,6 +38,9 @@ void		pm_memory_step_options(const pm_question *q, bool checkpointing, pm_step_o
 /* The factors that come with the library; docs/memory.md has their sources. */
 void		pm_memory_shipped_factors(const pm_question *q, pm_memory_factors *f);
 
+/* The same of a compiled step, whose memory is less certain. */
+void		pm_memory_factors_compiled(pm_memory_factors *f);
+
 /*
  * How well factors that were calibrated on the device of a question, with a framework ("": not known) and a type, from
  * so many networks, serve it: the framework counts most, then the type, then the networks.  The largest is the best.

@@ -37,6 +37,8 @@ typedef struct pm_step_options
 	bool		fused_update;	/* one kernel reads gradients and writes weights and states, without scratch memory */
 	bool		softmax_keeps_input;	/* before PyTorch 1.11 */
 	bool		on_cpu;
+	bool		compile;		/* operators are fused, and what is kept is chosen (step_compiled.c); not with checkpoints, nor on a CPU */
+	bool		recomputes_less;		/* and norms, and what is split, are not computed again: before PyTorch 2.4 */
 } pm_step_options;
 
 typedef struct pm_memory_tensor

@@ -317,9 +317,14 @@ infer(pm_step_build *b)
 {
 	int			output = b->g->output >= 0 ? b->g->output : b->g->n_nodes - 1;
 
+	int32_t		tuning;
+
+	b->now = -1;
+	tuning = pm_step_tune(b);
 	pm_step_forward(b, 0, b->g->n_nodes, false);
 	leave_autocast(b);
 	b->now = -1;
+	pm_step_drop(b, tuning);
 	pm_step_drop(b, b->storage[output]);
 	for (int phase = PM_PHASE_BACKWARD; phase < PM_N_PHASES; phase++)
 		b->s->phase_at[phase] = b->s->n_events;
@@ -426,6 +431,8 @@ pm_step_simulate(const pm_graph *g, const pm_step_options *o, pm_arena *a, pm_st
 	if ((rc = pm_attention_find(g, true, a, b.attention, &attentions, &n_attentions, st)) != PM_OK)
 		return rc;
 	if (o->attention_again && !o->checkpointing && !o->inference && (rc = pm_step_find_cores(&b, attentions, n_attentions)) != PM_OK)
+		return rc;
+	if (o->compile && !o->checkpointing && !o->attention_again && !o->on_cpu && (rc = pm_step_compile(&b)) != PM_OK)
 		return rc;
 	if (pm_stopped(a, st))
 		return PM_CANCELLED;

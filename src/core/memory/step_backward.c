@@ -68,6 +68,8 @@ input_gradient(pm_step_build *b, int p, int size)
 {
 	int32_t		t = pm_step_new_like(b, PM_MEMORY_FLOW, p, size);
 
+	if (pm_step_is_fused(b, p))	/* whose kernel reads it in either */
+		return t;
 	if (size != b->size[p] && (b->size[p] == 2 || b->size[p] == 4))
 	{
 		int32_t		cast = pm_step_new_like(b, PM_MEMORY_FLOW, p, b->size[p]);
@@ -124,6 +126,15 @@ same_tensor(const pm_step_build *b, int i, int p)
 	return count_of(&b->g->nodes[p]) == count_of(&b->g->nodes[i]) && b->size[p] == b->size[i];
 }
 
+/* Whether the kernel of operator i writes the gradient of p where that of its output was, or not at all. */
+static bool
+writes_in_place(const pm_step_build *b, int i, int p, int32_t g)
+{
+	if (!pm_step_is_fused(b, i))
+		return false;
+	return b->storage[p] == PM_NO_TENSOR || (b->refs[g] == 1 && same_tensor(b, i, p));
+}
+
 /* Gradients of the inputs of an operator, one after the other. g: that of its output. */
 static void
 input_gradients(pm_step_build *b, int i, int32_t g)
@@ -131,13 +142,14 @@ input_gradients(pm_step_build *b, int i, int32_t g)
 	const pm_node *n = &b->g->nodes[i];
 	const pm_keeps *k = &b->keeps[n->op];
 	int			size = pm_step_compute_size(b, i);
+	bool		fused = pm_step_is_fused(b, i);
 
 	for (int j = 0; j < n->n_inputs; j++)
 	{
 		int			p = n->inputs[j];
 		int32_t		blocked;
 		int32_t		again;
-		bool		shares = k->pass == PM_PASS_SAME || (k->pass == PM_PASS_ADD && same_tensor(b, i, p));
+		bool		shares = k->pass == PM_PASS_SAME || (k->pass == PM_PASS_ADD && same_tensor(b, i, p)) || writes_in_place(b, i, p, g);
 
 		if (!b->g->nodes[p].grad)
 			continue;
@@ -148,13 +160,13 @@ input_gradients(pm_step_build *b, int i, int32_t g)
 			continue;
 		}
 		/* the product is as large as the output before it is summed to a smaller factor */
-		if ((k->keep & (PM_KEEP_FACTORS | PM_KEEP_DIVISOR)) != 0 && !pm_step_is_product(n) &&
+		if ((k->keep & (PM_KEEP_FACTORS | PM_KEEP_DIVISOR)) != 0 && !pm_step_is_product(n) && !fused &&
 			count_of(&b->g->nodes[p]) < count_of(n))
 			pm_step_drop(b, pm_step_new_like(b, PM_MEMORY_FLOW, i, b->size[i]));
 		blocked = j == 0 ? blocked_gradient(b, i, false) : PM_NO_TENSOR;
 		/* what the output overwrote is computed from it again */
 		again = k->pass == PM_PASS_IN_PLACE ? pm_step_new_like(b, PM_MEMORY_FLOW, i, b->size[i]) : PM_NO_TENSOR;
-		pm_step_contribute(b, p, input_gradient(b, p, size));
+		pm_step_contribute(b, p, input_gradient(b, p, fused ? b->size[p] : size));
 		pm_step_drop(b, again);
 		pm_step_drop(b, blocked);
 	}
@@ -207,6 +219,10 @@ back_view(pm_step_build *b, int i)
 void
 pm_step_backward(pm_step_build *b, int from, int to)
 {
+	int32_t		tuning;
+
+	b->now = -1;
+	tuning = pm_step_tune(b);
 	for (int i = to - 1; i >= from && !b->failed; i--)
 	{
 		b->now = i;
@@ -216,7 +232,13 @@ pm_step_backward(pm_step_build *b, int from, int to)
 			back_view(b, i);
 		else
 			back_operator(b, i);
+		if (pm_step_is_fused(b, i) && b->g->nodes[i].grad)
+		{
+			pm_step_drop(b, tuning);
+			tuning = PM_NO_TENSOR;
+		}
 		pm_step_drop_list(b, &b->saved[i]);
 		pm_step_drop_list(b, &b->flow[i]);
 	}
+	pm_step_drop(b, tuning);
 }

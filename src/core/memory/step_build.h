@@ -18,6 +18,24 @@ typedef struct pm_tensor_link
 	int32_t		next;			/* -1: the last */
 } pm_tensor_link;
 
+/* The forms in which a compiled step has the output of a node. */
+typedef enum pm_compiled_form
+{
+	PM_FORM_OUTPUT,
+	PM_FORM_CAST,				/* in 2 bytes where it has 4, in 4 where it has 2 */
+	PM_FORM_MASK,				/* where it is above 0 */
+	PM_N_FORMS
+} pm_compiled_form;
+
+typedef struct pm_compiled
+{
+	uint8_t		lives;			/* bits of the forms that a kernel writes */
+	int32_t		until[PM_N_FORMS];	/* the node whose backward pass is the last that reads the form, -1: it is not kept */
+	int32_t		cast;			/* tensor of the form PM_FORM_CAST, until its last reader is done */
+	int32_t		cast_reader;	/* the last, -1: none */
+	int32_t		root;			/* node whose memory a view shows */
+} pm_compiled;
+
 typedef struct pm_step_build
 {
 	const pm_graph *g;
@@ -53,6 +71,8 @@ typedef struct pm_step_build
 	int32_t    *core_from;		/* of that product: the product of query and key */
 	int32_t    *core_reads;		/* of that product, links: what the attention reads of other nodes */
 	bool		core_runs_again;	/* now */
+
+	pm_compiled *compiled;		/* by node; NULL: the step is not compiled */
 } pm_step_build;
 
 /* A new tensor with one holder. Sizes are bytes. */
@@ -90,6 +110,22 @@ pm_code		pm_step_find_cores(pm_step_build *b, const pm_attention *found, int n);
 void		pm_step_keep_core_reads(pm_step_build *b, int i);
 /* Run the attention again whose last product is `end`, now keeping what its backward pass needs. */
 void		pm_step_run_core_again(pm_step_build *b, int end);
+
+/* Choose what a compiled step writes and keeps (step_compiled.c). PM_ERR_MEMORY, PM_CANCELLED. */
+pm_code		pm_step_compile(pm_step_build *b);
+/* Whether operator i is a part of a kernel with others; never, where the step is not compiled. */
+bool		pm_step_is_fused(const pm_step_build *b, int i);
+/* The output of node i, in the forms that are written; what the backward pass reads of it; and casts that only i reads still. */
+void		pm_step_write_compiled(pm_step_build *b, int i);
+void		pm_step_keep_compiled(pm_step_build *b, int i);
+void		pm_step_drop_casts(pm_step_build *b, int i);
+/* Scratch memory in which kernels of a compiled step are tried, PM_NO_TENSOR where there are none that are. */
+int32_t		pm_step_tune(pm_step_build *b);
+
+/* Fill b->size[i], when those of its inputs are there. */
+void		pm_step_find_size(pm_step_build *b, int i);
+/* Whether an operand other than number k needs a gradient. */
+bool		pm_step_partner_needs(const pm_graph *g, const pm_node *n, int k);
 
 /* Whether a node is a convolution whose kernel is a single element that takes every position. */
 bool		pm_step_is_pointwise(const pm_node *n);

@@ -81,9 +81,8 @@ save(pm_step_build *b, int i, int32_t t)
 	pm_step_link(b, &b->saved[i], t);
 }
 
-/* Whether an operand other than number k needs a gradient. */
-static bool
-partner_needs(const pm_graph *g, const pm_node *n, int k)
+bool
+pm_step_partner_needs(const pm_graph *g, const pm_node *n, int k)
 {
 	if (pm_node_trains(n))
 		return true;
@@ -91,6 +90,21 @@ partner_needs(const pm_graph *g, const pm_node *n, int k)
 		if (j != k && g->nodes[n->inputs[j]].grad)
 			return true;
 	return false;
+}
+
+/* Parameters in 2 bytes: the gradient of the data needs them. */
+static void
+save_weight_copies(pm_step_build *b, int i)
+{
+	const pm_node *n = &b->g->nodes[i];
+
+	for (int32_t l = b->cast[i]; l >= 0; l = b->links[l].next)
+		for (int k = 0; k < n->n_inputs; k++)
+			if (b->g->nodes[n->inputs[k]].grad)
+			{
+				save(b, i, b->links[l].tensor);
+				break;
+			}
 }
 
 /* Each factor whose partner needs a gradient. in: the inputs as they are computed with. */
@@ -102,16 +116,9 @@ save_factors(pm_step_build *b, int i, const int32_t *in)
 	if (n->n_inputs + n->n_weights + n->n_consts < 2)
 		return;					/* the other factor is a number */
 	for (int k = 0; k < n->n_inputs; k++)
-		if (partner_needs(b->g, n, k))
+		if (pm_step_partner_needs(b->g, n, k))
 			save(b, i, in[k]);
-	/* a parameter in 2 bytes: the gradient of the data needs it */
-	for (int32_t l = b->cast[i]; l >= 0; l = b->links[l].next)
-		for (int k = 0; k < n->n_inputs; k++)
-			if (b->g->nodes[n->inputs[k]].grad)
-			{
-				save(b, i, b->links[l].tensor);
-				break;
-			}
+	save_weight_copies(b, i);
 }
 
 static void
@@ -370,6 +377,38 @@ run_operator(pm_step_build *b, int i, bool keeping)
 		pm_step_drop_list(b, &b->cast[i]);
 }
 
+/* The same in a compiled step, in which kernels read casts and write what others read. */
+static void
+run_compiled(pm_step_build *b, int i, bool keeping)
+{
+	const pm_node *n = &b->g->nodes[i];
+
+	cast_weights(b, i, pm_step_compute_size(b, i));
+	pm_step_write_compiled(b, i);
+	if (keeping)
+		pm_step_keep_compiled(b, i);
+	if (keeping && n->grad)
+	{
+		if ((b->keeps[n->op].keep & PM_KEEP_FACTORS) != 0)
+			save_weight_copies(b, i);
+		save_extras(b, i, b->keeps[n->op].keep | ((b->keeps[n->op].keep & PM_KEEP_NORMED) != 0 ? PM_KEEP_STATISTICS : 0));
+	}
+	pm_step_drop_casts(b, i);
+	if (n->attrs.frozen)
+		pm_step_drop_list(b, &b->cast[i]);
+}
+
+void
+pm_step_find_size(pm_step_build *b, int i)
+{
+	const pm_node *n = &b->g->nodes[i];
+
+	if (!pm_step_is_view(n))
+		b->size[i] = (uint8_t) output_size(b, n);
+	else
+		b->size[i] = n->n_inputs > 0 ? b->size[n->inputs[0]] : (uint8_t) pm_step_param_size(b);
+}
+
 static void
 run_view(pm_step_build *b, int i)
 {
@@ -397,6 +436,8 @@ pm_step_forward(pm_step_build *b, int from, int to, bool keeping)
 			pm_step_keep_core_reads(b, i);
 		if (pm_step_is_view(&b->g->nodes[i]) || (b->o->inference && is_dropout(&b->g->nodes[i])))
 			run_view(b, i);
+		else if (b->compiled != NULL)
+			run_compiled(b, i, keeping);
 		else if (!is_batch(b, i) || b->storage[i] < 0)	/* a segment that runs again has its batch */
 			run_operator(b, i, keeping);
 		for (int e = b->expiring[i]; e >= 0; e = b->next_expiring[e])
