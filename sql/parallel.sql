@@ -19,7 +19,7 @@ FROM (VALUES (24, :h, 'heads', 240), (8, :h, 'heads', 4), (8, :e, 'experts', 64)
      LATERAL perfmodel.predict(q.id, 'T4', b.batch, predictor => 'roof', optimizer => 'adamw', world_size => q.n, cluster => 'any', parallel => b.parallel) AS p,
      LATERAL perfmodel.predict_memory(q.id, 'T4', b.batch, optimizer => 'adamw', world_size => q.n, parallel => b.parallel) AS m
 GROUP BY 1, 2, 3 ORDER BY 1, 2, 3;
--- no choice that fits is faster, and none that divides less, in the same members or fewer, is as fast within a hundredth
+-- no choice that fits is faster, and none that divides less, in the same members or fewer, is as fast within 2 %
 SELECT min(p.step_ms) = (SELECT b.step_ms FROM perfmodel.best_parallel(:h, 'T4', 240, 24, predictor => 'roof', optimizer => 'adamw', cluster => 'any', answers => 1) AS b) AS fastest, count(*) > 100 AS many
 FROM perfmodel.parallel_choices(:h, 'T4', 240, 24, NULL, 'any', 'fp32', 'nchw', NULL, 'roof', 'adamw', '{}') AS c,
      LATERAL perfmodel.predict(:h, 'T4', c.batch, predictor => 'roof', optimizer => 'adamw', world_size => 24, cluster => 'any', parallel => c.parallel, on_error => 'null') AS p,

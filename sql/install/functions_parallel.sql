@@ -103,10 +103,10 @@ BEGIN ATOMIC
     SELECT row_number() OVER best, j.batch, j.parallel, j.step_ms, j.step_ms_low, j.step_ms_high, j.samples_per_s, j.peak_mb, j.fits, j.p_fits, j.in_domain,
            nullif(concat_ws('; ', CASE WHEN bool_and(j.fits IS FALSE) OVER () THEN 'no division fits into the memory of the GPU: those that need least come first' END, j.note), '')
     FROM checked AS c JOIN judged AS j ON c.divisible AND c.impossible_ms IS NULL
-    -- a division is not worth a hundredth of the time: one that divides less is there in its place
+    -- a division is not worth 2 % of the time: one that divides less is there in its place
     WHERE j.fits IS FALSE
           OR NOT EXISTS (SELECT FROM judged AS s
-                         WHERE s.fits IS NOT FALSE AND s.step_ms <= 1.01 * j.step_ms AND s.division <> j.division
+                         WHERE s.fits IS NOT FALSE AND s.step_ms <= 1.02 * j.step_ms AND s.division <> j.division
                                AND s.division[1] <= j.division[1] AND s.division[2] <= j.division[2] AND s.division[3] <= j.division[3]
                                AND s.division[4] <= j.division[4] AND s.division[5] <= j.division[5])
     WINDOW best AS (ORDER BY j.fits IS FALSE, CASE WHEN j.fits IS FALSE THEN j.peak_mb ELSE j.step_ms END, length(j.parallel::text), j.parallel)

@@ -69,9 +69,9 @@ typedef struct one_gpu
 	const pm_buckets *buckets;
 	const pm_tokens *work;
 	int64_t		batch;
-	const pm_parallel *p;
-	double		launch_share;	/* of its time, what the processor needs whatever part of the work a GPU has, */
-	double		part_share;		/* and what one of these GPUs needs */
+	int			cp;
+	double		launch_share;	/* of its time, what the processor needs whatever part of the work a GPU has; 0: nobody shares it */
+	double		part_share;		/* of its time, what a batch of 1 / cp of the samples takes */
 } one_gpu;
 
 #define HARDLY_ANY	1e-6		/* of the work of an operator; logarithms are taken of it */
@@ -79,14 +79,17 @@ typedef struct one_gpu
 static one_gpu
 on_one_gpu(pm_asked *q, pm_prepared *x)
 {
-	one_gpu		g = {.buckets = pm_buckets_get(q, q->parallel.bucket_mb), .batch = q->sample.query.batch, .p = &q->parallel};
+	one_gpu		g = {.buckets = pm_buckets_get(q, q->parallel.bucket_mb), .batch = q->sample.query.batch, .cp = q->parallel.cp, .part_share = 1};
 	const pm_predictor *p = q->ref.predictor;
-	int			parts = g.p->tp * g.p->cp;
 	pm_status	st = {PM_OK};
 
-	if (parts > 1 &&
+	/*
+	 * A processor hands out kernels ahead of the device, so launches are a limit for all layers together.  But one that has a part
+	 * of each sequence has the work of fewer samples, and a batch of these is no faster for the samples that others have.
+	 */
+	if ((g.cp > 1 || q->parallel.tp > 1) &&
 		(pm_predictor_share(p, x, &q->sample, HARDLY_ANY, &g.launch_share, &st) != PM_OK ||
-		 pm_predictor_share(p, x, &q->sample, 1.0 / parts, &g.part_share, &st) != PM_OK))
+		 (g.cp > 1 && pm_predictor_share(p, x, &q->sample, 1.0 / g.cp, &g.part_share, &st) != PM_OK)))
 		pm_raise(&st);
 	g.work = work_of(q, x);
 	return g;
@@ -97,8 +100,8 @@ static void
 shape_at(const one_gpu *g, double step_ms, pm_step_shape *to)
 {
 	pm_step_shape_of(g->buckets, g->work, g->batch, step_ms, to);
-	if (g->p->tp * g->p->cp > 1)
-		pm_step_shape_small(g->launch_share * step_ms, g->part_share * step_ms, g->p, to);
+	if (g->launch_share > 0)
+		pm_step_shape_small(g->launch_share * step_ms, g->part_share * step_ms, g->cp, to);
 }
 
 void

@@ -277,19 +277,17 @@ pm_step_shape_of(const pm_buckets *b, const pm_tokens *work, int64_t batch, doub
 }
 
 void
-pm_step_shape_small(double launch_ms, double part_ms, const pm_parallel *p, pm_step_shape *to)
+pm_step_shape_small(double launch_ms, double part_ms, int cp, pm_step_shape *to)
 {
 	double		passes_ms = to->forward_ms + to->backward_ms;
-	double		whole_ms = p->tp > 1 && !p->sequence_parallel ? fmin(to->undivided_ms, passes_ms) : 0;
-	double		stretch = fmax((part_ms * p->tp * p->cp - to->update_ms) / passes_ms, 1);
+	double		stretch = fmax((part_ms * cp - to->update_ms) / passes_ms, 1);
 
 	to->launch_ms = fmin(fmax(to->launch_ms, launch_ms), passes_ms);
-	pm_stretch_passes(to, stretch + (1 - stretch) * whole_ms / passes_ms);
+	pm_stretch_passes(to, stretch);
 	to->head_ms *= stretch;
+	to->undivided_ms *= stretch;
 	to->attend_ms *= stretch;
 	to->attend_backward_ms *= stretch;
-	if (whole_ms == 0)
-		to->undivided_ms *= stretch;
 }
 
 /*

@@ -11,10 +11,10 @@ void		pm_step_shape_of(const pm_buckets *b, const pm_tokens *work, int64_t batch
 
 /*
  * What a predictor says of small work, in place of what the shape takes: a step in which no operator has work on the device takes
- * launch_ms, and one in which each has the part of it that a GPU of p gets, part_ms.  Passes are not shorter than their launches,
- * and a GPU's part of them takes at least its part of their time.  What every GPU does in full stays as it is.
+ * launch_ms, and one in which each has the work of 1 / cp of the samples, part_ms.  Passes are not shorter than their launches, and
+ * those of one of cp GPUs that share the sequences take at least their part of the time.
  */
-void		pm_step_shape_small(double launch_ms, double part_ms, const pm_parallel *p, pm_step_shape *to);
+void		pm_step_shape_small(double launch_ms, double part_ms, int cp, pm_step_shape *to);
 
 /*
  * The step of p (checked) whose shape on one GPU is s.  comm_factor: on the
