@@ -113,6 +113,13 @@ test_words(void)
 	CHECK(judge(t, &s, 0.9).in_domain);
 	s.query.batch = 31;
 	check_outside(t, &s, PM_CAUSE_BATCH_BELOW, "batch 31 is below 64, the smallest in training");
+	/* of a network whose kernels keep a GPU busy at this batch, it says nothing; of a CPU, it does */
+	s.skeleton = make_skeleton(make_net(&arena, "of long kernels", 512, 4, 112, 1), true, &arena);
+	CHECK(!(judge(t, &s, 0.9).causes & 1u << PM_CAUSE_BATCH_BELOW));
+	other = *s.query.gpu;
+	other.is_cpu = true;
+	s.query.gpu = &other;
+	CHECK(judge(t, &s, 0.9).causes & 1u << PM_CAUSE_BATCH_BELOW);
 }
 
 /* Of a device that has only rows of another framework, the one that others have is not known; that it has some rows of it is not enough. */

@@ -16,6 +16,7 @@
 #define UNLIKE_SHARE		0.10	/* in operators that none of their type in training is like */
 #define GPU_NETWORKS		5	/* structures of the question's kind that a device was measured with, at the least */
 #define BATCH_SLACK			2.0 /* times below the smallest and above the largest batch */
+#define LONG_KERNEL_US		40.0	/* ten launches: with kernels as long as that, a GPU is busy, however small the batch */
 #define STEP_SLACK			2.0 /* log2: a factor of 4 on the roofline time of the step */
 
 const char *const pm_cause_name[PM_N_CAUSES] = {
@@ -74,9 +75,19 @@ layout_used(const device *g, int layout)
 	return rows > 0;
 }
 
+/*
+ * A small batch is unlike larger ones because its kernels are short, so that launches, and multiprocessors without work, take most of the
+ * time.  A sample of a language model has as much work as many images.
+ */
+static bool
+has_long_kernels(const pm_question *q, const pm_tokens *work)
+{
+	return !q->gpu->is_cpu && work->total_roofline_us >= LONG_KERNEL_US * work->n_kernels;
+}
+
 /* Batches are compared with those of the format; of a format that the device did not have, with all of the device. */
 static void
-judge_batch(const device *g, const char *mode, const pm_question *q, causes *c)
+judge_batch(const device *g, const char *mode, const pm_question *q, const pm_tokens *work, causes *c)
 {
 	bool		in_format = g->formats[q->dtype].max_batch > 0;
 	double		least = in_format ? g->formats[q->dtype].min_batch : g->min_batch;
@@ -87,7 +98,7 @@ judge_batch(const device *g, const char *mode, const pm_question *q, causes *c)
 		snprintf(with, sizeof(with), " with dtype %s", pm_dtype_name[q->dtype]);
 	if (q->batch > BATCH_SLACK * most)
 		add_cause(c, PM_CAUSE_BATCH_ABOVE, "batch %lld is above %.0f, the largest in training%s%s", (long long) q->batch, most, with, mode);
-	if (q->batch * BATCH_SLACK < least)
+	if (q->batch * BATCH_SLACK < least && !has_long_kernels(q, work))
 		add_cause(c, PM_CAUSE_BATCH_BELOW, "batch %lld is below %.0f, the smallest in training%s%s", (long long) q->batch, least, with, mode);
 }
 
@@ -190,7 +201,7 @@ measured_on(const pm_domain *t, const pm_question *q, const char **mode)
 }
 
 static void
-judge_words(const pm_domain *t, const pm_question *q, const pm_novelty *novelty, causes *c)
+judge_words(const pm_domain *t, const pm_question *q, const pm_novelty *novelty, const pm_tokens *work, causes *c)
 {
 	const char *mode;
 	const device *g = measured_on(t, q, &mode);
@@ -206,7 +217,7 @@ judge_words(const pm_domain *t, const pm_question *q, const pm_novelty *novelty,
 	if (q->mode == PM_TRAIN && t->knows_optimizers && !optimizer_seen(t, q->optimizer))
 		add_cause(c, PM_CAUSE_OPTIMIZER_NOT_SEEN, "optimizer \"%s\" was not in training", pm_optimizer_name[q->optimizer]);
 	if (g != NULL)
-		judge_batch(g, mode, q, c);
+		judge_batch(g, mode, q, work, c);
 }
 
 /* The part of the step that is not as in training, and the worst operator of it. */
@@ -299,7 +310,7 @@ pm_domain_judge(const pm_domain *t, const pm_question *q, const pm_novelty *nove
 {
 	causes		c = {.text = v->reason};
 
-	judge_words(t, q, novelty, &c);
+	judge_words(t, q, novelty, work, &c);
 	judge_operators(novelty->of, work, &c);
 	judge_step(t, work, &c);
 	judge_network(pm_domain_limit(t, q->gpu), novelty, &c);
