@@ -91,7 +91,7 @@ FROM perfmodel.calibrate_memory() WHERE gpu IN ('T4', 'L4') ORDER BY gpu;
 -- small networks say little of the factor, which stays near 1; neither does a bracket of the context
 SELECT gpu, CASE gpu WHEN 'T4' THEN abs(context_mb - 900) < 60 AND factor BETWEEN 1.01 AND 1.15 ELSE abs(need_factor - 1 / 1.1) < 0.04 AND context_mb BETWEEN 1100 AND 1300 END AS found
 FROM perfmodel.memory_factor WHERE gpu IN ('T4', 'L4') ORDER BY gpu;
-SELECT bool_and(abs(n.peak_mb / p.peak_memory_mb - 1) < 0.03) AS close, bool_and(p.peak_memory_mb BETWEEN n.low AND n.high) AS inside, bool_and(n.in_domain AND n.note IS NULL) AS known
+SELECT bool_and(abs(n.peak_mb / p.peak_memory_mb - 1) < 0.03) AS close, bool_and(p.peak_memory_mb BETWEEN n.low AND n.high) AS inside, bool_and(n.in_domain AND (n.note IS NULL OR NOT n.fits)) AS known
 FROM perfmodel.profile AS p JOIN made USING (graph_id), perfmodel.predict_memory(p.graph_id, p.gpu, p.batch, p.dtype, framework => p.framework) AS n WHERE p.gpu = 'T4';
 -- compared with estimates that only add up bytes, families left out
 BEGIN READ ONLY;
@@ -211,6 +211,9 @@ SELECT in_domain, note FROM perfmodel.predict_memory(:g, 'V100-SXM2-16GB', 64, w
 SELECT perfmodel.max_batch(:g, 'V100', world_size => 8) <= perfmodel.max_batch(:g, 'V100') AS buckets, perfmodel.max_batch(:g, 'V100', parallel => NULL) = perfmodel.max_batch(:g, 'V100') AS none;
 SELECT helper.error_of(format('SELECT perfmodel.predict_memory(%s, ''V100'', 1, %s)', :g, args)) AS error_of
 FROM unnest('{world_size => 0,world_size => 65537,"world_size => 6, parallel => ''{\"tp\": 4}''","world_size => 8, parallel => ''{\"zero\": 4}''","world_size => 8, parallel => ''{\"zorro\": 4}''"}'::text[]) AS args;
+-- where it does not fit, what to ask next: of one GPU, of several; of inference there is nothing to try
+SELECT mode, world_size, batch, fits, n.note FROM (VALUES ('train', 1, 64), ('train', 1, 100000), ('train', 8, 100000), ('inference', 1, 1000000)) AS a (mode, world_size, batch),
+     LATERAL perfmodel.predict_memory(:g, 'RTX 3090', batch, framework => 'pytorch 1.12', dtype => 'amp', world_size => world_size, mode => mode) AS n;
 -- NULL in, NULL out; problems are errors, or notes
 SELECT perfmodel.predict_memory(NULL, 'V100', 1) IS NULL AS graph, perfmodel.predict_memory(:g, 'V100', NULL) IS NULL AS batch,
        perfmodel.predict_memory(:g, 'V100', 1, checkpointing => NULL) IS NULL AS checkpointing, perfmodel.max_batch(:g, NULL) IS NULL AS gpu;

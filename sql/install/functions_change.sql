@@ -66,7 +66,7 @@ BEGIN ATOMIC
         WHERE (k.n = 0 OR k.change = ANY ($4)
                -- a format that the device has no units for only if it is asked for
                OR $4 IS NULL AND (k.to_dtype IS NULL OR k.to_dtype = ANY (perfmodel.gpu_formats($2)))
-                  AND NOT (k.to_dtype IN ('fp32', 'tf32') AND a.parallel @> '{"master_weights": true}')
+                  AND NOT (coalesce(k.to_dtype IN ('fp32', 'tf32'), false) AND a.parallel @> '{"master_weights": true}')
                   AND (k.change <> 'other figures' OR $10 IS NOT NULL) AND (k.computed IS NULL OR a.dtype <> 'fp8' AND NOT a.parallel @> '{"compile": true}') AND $3 * k.times_batch <= 16777216
                   AND (k.to_parallel IS NULL OR k.change = 'compile' OR a.several AND (k.change <> 'zero 3' OR NOT a.parallel ?| '{tp,pp}')))
     ), refused AS (

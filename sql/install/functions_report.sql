@@ -272,6 +272,9 @@ BEGIN
         CASE WHEN unknown.network > 0 THEN format(' The networks of %s are not known here.', perfmodel.report_jobs_text(unknown.network::bigint)) END,
         CASE WHEN unknown.gpu > 0 THEN format(' The GPUs of %s are not known here.', perfmodel.report_jobs_text(unknown.gpu::bigint)) END,
         CASE WHEN unknown.network > 0 OR unknown.gpu > 0 THEN ' Such jobs count in sums, but are not predicted; perfmodel.resolve_job_names says what names mean.' END,
+        -- as report_jobs() writes what the table lacks
+        CASE WHEN strpos(source, ', 1 AS gpu_count') > 0 THEN ' No column is gpu_count: each job counts as one GPU (the argument columns may name one).' END,
+        CASE WHEN strpos(source, ', ''fp32'' AS dtype') > 0 THEN ' No column is dtype: jobs are predicted in fp32.' END,
         CASE WHEN sums.odd > 0 THEN format(' Without GPU-hours: %s, whose gpu_count is no whole number from 1 on.', perfmodel.report_jobs_text(sums.odd)) END,
         CASE WHEN sums.untimed > 0 THEN format(' Without GPU-hours: %s, whose duration_s is missing or not from 0 to 1e12 seconds.', perfmodel.report_jobs_text(sums.untimed)) END,
         CASE WHEN NOT may_read_prices THEN ' Costs are left out: you may not read perfmodel.price.' END, '</p>

@@ -159,6 +159,10 @@ fill(const pm_asked_words *words, const pm_memory_question *m, const pm_memory_e
 	if (isnan(e->p_fits))
 		snprintf(note + strlen(note), sizeof(note) - strlen(note), "%swhether it fits is not known: memory_gb of the device is not in perfmodel.gpu",
 				 note[0] ? "; " : "");
+	/* after in_domain, of which this says nothing */
+	if (e->p_fits < PM_MEMORY_SURE && m->question.mode == PM_TRAIN)
+		snprintf(note + strlen(note), sizeof(note) - strlen(note), "%s%s", note[0] ? "; " : "",
+				 m->is_divided ? "best_parallel() looks for divisions that fit" : "what_would_fit() lists changes that save memory");
 	values[NOTE] = pm_text_or_null(pm_note_short_name(words->gpu, m->question.gpu, note[0] ? pm_message_from_core(note) : NULL),
 								   &nulls[NOTE]);
 }

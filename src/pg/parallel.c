@@ -125,7 +125,7 @@ set_member(const char *name, const JsonbValue *v, pm_parallel *p)
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 				 errmsg("unknown member \"%s\" of \"parallel\"", pm_shown_name(name)),
-				 errhint("Known are \"zero\", \"accumulation\", \"compression\", \"bucket_mb\", \"compile\", \"shard\", \"master_weights\", \"tp\", \"pp\", \"cp\", \"ep\", \"etp\", \"micro_batches\", \"interleave\", \"recompute\", \"sequence_parallel\".")));
+				 errhint("Known are \"zero\", \"accumulation\", \"compression\", \"bucket_mb\", \"compile\", \"shard\", \"master_weights\", \"tp\", \"pp\", \"cp\", \"ep\", \"etp\", \"micro_batches\", \"interleave\", \"recompute\", \"sequence_parallel\". FSDP is \"zero\": 3.")));
 }
 
 void

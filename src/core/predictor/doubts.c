@@ -151,16 +151,17 @@ mention_operators(const pm_predictor *p, const pm_question *q, pm_verdict *v)
 			 pm_shown(q->gpu->name), q->gpu->name, list);
 }
 
-/* The question is answered for a release that it does not name, and that is not the usual one of the card. */
+/* A question that names no release is answered for another than the usual one of the card: domain_frameworks.c says why. */
 static void
 mention_release(const pm_predictor *p, const pm_question *q, const pm_spread *spread, pm_verdict *v)
 {
 	const char *usual = pm_trust_gpu_framework(p->trust, q->gpu->name);
-	char		what[120];
+	char		what[220];
 
-	if (spread->answering == NULL || (usual != NULL && strcmp(spread->answering, usual) == 0))
+	if (spread->answering == NULL || usual == NULL || strcmp(spread->answering, usual) == 0)
 		return;
-	snprintf(what, sizeof(what), "answered for framework \"%.*s\"", pm_shown(spread->answering), spread->answering);
+	snprintf(what, sizeof(what), "answered for framework \"%.*s\", of which training knows nearer networks than of \"%.*s\"",
+			 pm_shown(spread->answering), spread->answering, pm_shown(usual), usual);
 	pm_verdict_remark(v, what);
 }
 

@@ -49,9 +49,9 @@ pm_releases_spread(const pm_predictor *p, const pm_sample *s, const char *answer
 	pm_code		rc;
 
 	*x = (pm_spread) {0};
+	x->answering = answering;
 	if (answering == NULL || s->query.framework == NULL || s->query.framework[0] == '\0')
 		return PM_OK;
-	x->answering = answering;
 	step.query.mode = PM_TRAIN;
 	step.query.batch = SPREAD_BATCH;
 	step.query.dtype = pm_trust_format(p->trust, s->query.gpu, s->query.dtype);

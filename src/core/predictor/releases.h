@@ -12,7 +12,7 @@ typedef struct pm_spread
 {
 	double		least;			/* <= 0 */
 	double		most;			/* >= 0 */
-	const char *answering;		/* the release, if the question names another; NULL: it names what answers, or none */
+	const char *answering;		/* the release, if the question names another or none; NULL: it names what answers, or no release does */
 } pm_spread;
 
 /*
