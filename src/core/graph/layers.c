@@ -22,6 +22,14 @@ pm_node_is_norm(const pm_node *n)
 	return strcmp(name, "LayerNormalization") == 0 || strcmp(name, "RMSNormalization") == 0;
 }
 
+bool
+pm_node_norms_layer(const pm_graph *g, const pm_node *n)
+{
+	const pm_node *read = n->n_inputs > 0 ? &g->nodes[g->nodes[n->inputs[0]].memory] : NULL;
+
+	return pm_node_is_norm(n) && !(read != NULL && pm_op_class(read->op) == PM_CLASS_GEMM && read->n_weights > 0);
+}
+
 int
 pm_layers_of(const pm_graph *g)
 {

@@ -380,7 +380,7 @@ sum_outputs(const pm_graph *g, double element, pm_memory_plan *plan)
 			plan->outputs_per += bytes;
 		if (n->batch_dim >= 0 && bytes > plan->largest_per)
 			plan->largest_per = bytes;
-		if (n->batch_dim >= 0 && pm_node_is_norm(n) && bytes > plan->handed_per)
+		if (n->batch_dim >= 0 && pm_node_norms_layer(g, n) && bytes > plan->handed_per)
 			plan->handed_per = bytes;
 	}
 }

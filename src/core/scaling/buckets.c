@@ -63,11 +63,11 @@ add_operator(pm_buckets *b, const pm_skeleton *s, int i, pm_dtype dtype, const l
 
 /* Whether each GPU does all of it where layers are divided, as Megatron does: what works on all that a layer hands on. */
 static bool
-stays_whole(const pm_node *n, double activation)
+stays_whole(const pm_graph *g, const pm_node *n, double activation)
 {
 	const char *name = pm_op_name(n->op);
 
-	return pm_node_is_norm(n) || ((strcmp(name, "Add") == 0 || strcmp(name, "Dropout") == 0) && pm_node_count(n, 1) == activation);
+	return pm_node_norms_layer(g, n) || ((strcmp(name, "Add") == 0 || strcmp(name, "Dropout") == 0) && pm_node_count(n, 1) == activation);
 }
 
 /* Layers, and what one hands to the next: what the norms of a transformer put out. */
@@ -80,14 +80,13 @@ count_layers(const pm_skeleton *s, pm_buckets *b)
 	{
 		const pm_node *n = &s->graph->nodes[s->dag.node[i]];
 
-		if (pm_node_is_norm(n))
-		{
+		if (pm_node_norms_layer(s->graph, n))
 			b->activation = fmax(b->activation, pm_node_count(n, 1));
+		if (pm_node_is_norm(n))
 			last = i;
-		}
 	}
 	for (int i = 0; i <= last; i++)
-		if (stays_whole(&s->graph->nodes[s->dag.node[i]], b->activation))
+		if (stays_whole(s->graph, &s->graph->nodes[s->dag.node[i]], b->activation))
 			b->whole[s->token_of[i]]++;
 	for (int i = last + 1; last >= 0 && i < s->dag.n; i++)
 		b->head[s->token_of[i]]++;
@@ -125,7 +124,7 @@ count_again(const pm_skeleton *s, pm_buckets *b)
 			attended = true;
 			before_norm = -1;
 		}
-		else if (pm_node_is_norm(n))
+		else if (pm_node_norms_layer(s->graph, n))
 			before_norm = product;
 		else if (pm_op_class(n->op) == PM_CLASS_GEMM && n->n_weights > 0)
 			product = i;
