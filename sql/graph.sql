@@ -167,7 +167,69 @@ SELECT count(DISTINCT structure) FROM perfmodel.graph WHERE name IN ('untied', '
 ROLLBACK;
 SELECT helper.error_of('SELECT perfmodel.decoder_graph(''x'', ' || rest || ')')
 FROM unnest('{"0, 64, 2, 16, 100", "1, NULL, 2, 16, 100", "1, 64, 3, 16, 100", "1, 64, 4, 16, 100, kv_heads => 3", "1, 64, 4, 16, 100, ''bert''", "1, 64, 4, 16, 100, NULL", "1, 64, 4, 16, 100, attention => ''flash''", "1, 64, 4, 16, 100, lora_rank => 0", "1, 64, 4, 16, 100, experts => 0", "1, 64, 4, 16, 100, experts => 1", "1, 64, 4, 16, 100, experts => 4, experts_per_token => 5", "1, 64, 4, 16, 100, experts => 4, experts_per_token => 0", "1, 64, 4, 16, 100, experts_per_token => 2", "1, 64, 4, 16, 100, experts => 4, lora_rank => 8, lora_on => ''all''", "1, 64, 4, 16, 100, lora_rank => 4, lora_on => ''mlp''", "1, 2147483647, 1, 16, 100", "1, -2147483648, 1, 16, 100, ''llama''"}'::text[]) AS rest;
--- a layer of its own: sizes that no layer has
-SELECT helper.error_of('SELECT * FROM perfmodel.decoder_layer(' || rest || ')')
-FROM unnest('{"''gpt'', 16, 64, 0, 0, 128", "''llama'', 16, 64, 0, 1, 128", "''gpt'', 16, 2147483647, 1, 1, 128", "''llama'', 16, 64, 4, NULL, 128"}'::text[]) AS rest;
-SELECT style, count(*) FROM unnest('{gpt,llama}'::text[]) AS style, perfmodel.decoder_layer(style, 16, 64, 4, 4, 128) GROUP BY style ORDER BY style;
+-- from their configurations: all that a model has, and its layers, and the parameters that its authors state (of Llama 4, the part that reads text)
+BEGIN;
+CREATE TEMP TABLE published (name text, config jsonb, sequence integer, stated bigint);
+INSERT INTO published VALUES
+    ('gpt2', '{"model_type":"gpt2","n_embd":768,"n_head":12,"n_layer":12,"n_positions":1024,"n_ctx":1024,"vocab_size":50257}', 1024, 124439808),
+    ('gpt2-xl', '{"model_type":"gpt2","n_embd":1600,"n_head":25,"n_layer":48,"n_positions":1024,"vocab_size":50257}', 1024, 1557611200),
+    ('mpt-7b', '{"model_type":"mpt","d_model":4096,"n_heads":32,"n_layers":32,"expansion_ratio":4,"max_seq_len":2048,"vocab_size":50432,"no_bias":true,"learned_pos_emb":true,"attn_config":{"alibi":true}}', 2048, 6649286656),
+    ('llama-2-7b', '{"model_type":"llama","hidden_size":4096,"intermediate_size":11008,"num_attention_heads":32,"num_hidden_layers":32,"num_key_value_heads":32,"vocab_size":32000,"tie_word_embeddings":false}', 4096, 6738415616),
+    ('llama-3-8b', '{"model_type":"llama","hidden_size":4096,"intermediate_size":14336,"num_attention_heads":32,"num_hidden_layers":32,"num_key_value_heads":8,"vocab_size":128256,"tie_word_embeddings":false}', 8192, 8030261248),
+    ('mistral-7b', '{"model_type":"mistral","hidden_size":4096,"intermediate_size":14336,"num_attention_heads":32,"num_hidden_layers":32,"num_key_value_heads":8,"sliding_window":4096,"vocab_size":32000,"tie_word_embeddings":false}', 8192, 7241732096),
+    ('mistral-nemo', '{"model_type":"mistral","hidden_size":5120,"head_dim":128,"intermediate_size":14336,"num_attention_heads":32,"num_hidden_layers":40,"num_key_value_heads":8,"sliding_window":null,"vocab_size":131072}', 8192, 12247782400),
+    ('mixtral-8x7b', '{"model_type":"mixtral","hidden_size":4096,"intermediate_size":14336,"num_attention_heads":32,"num_hidden_layers":32,"num_key_value_heads":8,"num_local_experts":8,"num_experts_per_tok":2,"sliding_window":null,"vocab_size":32000}', 4096, 46702792704),
+    ('qwen2-7b', '{"model_type":"qwen2","hidden_size":3584,"intermediate_size":18944,"num_attention_heads":28,"num_hidden_layers":28,"num_key_value_heads":4,"max_window_layers":28,"sliding_window":131072,"use_sliding_window":false,"tie_word_embeddings":false,"vocab_size":152064}', 4096, 7615616512),
+    ('qwen1.5-moe-a2.7b', '{"model_type":"qwen2_moe","hidden_size":2048,"intermediate_size":5632,"moe_intermediate_size":1408,"shared_expert_intermediate_size":5632,"num_attention_heads":16,"num_hidden_layers":24,"num_key_value_heads":16,"num_experts":60,"num_experts_per_tok":4,"decoder_sparse_step":1,"sliding_window":32768,"use_sliding_window":false,"tie_word_embeddings":false,"vocab_size":151936}', 4096, 14315784192),
+    ('qwen3-8b', '{"model_type":"qwen3","attention_bias":false,"head_dim":128,"hidden_size":4096,"intermediate_size":12288,"num_attention_heads":32,"num_hidden_layers":36,"num_key_value_heads":8,"sliding_window":null,"tie_word_embeddings":false,"vocab_size":151936}', 4096, 8190735360),
+    ('qwen3-30b-a3b', '{"model_type":"qwen3_moe","attention_bias":false,"decoder_sparse_step":1,"head_dim":128,"hidden_size":2048,"intermediate_size":6144,"mlp_only_layers":[],"moe_intermediate_size":768,"num_attention_heads":32,"num_experts":128,"num_experts_per_tok":8,"num_hidden_layers":48,"num_key_value_heads":4,"tie_word_embeddings":false,"vocab_size":151936}', 4096, 30532122624),
+    ('gemma-2-9b', '{"model_type":"gemma2","attn_logit_softcapping":50.0,"final_logit_softcapping":30.0,"head_dim":256,"hidden_size":3584,"intermediate_size":14336,"num_attention_heads":16,"num_hidden_layers":42,"num_key_value_heads":8,"sliding_window":4096,"vocab_size":256000}', 8192, 9241705984),
+    ('gemma-3-1b', '{"model_type":"gemma3_text","head_dim":256,"hidden_size":1152,"intermediate_size":6912,"num_attention_heads":4,"num_hidden_layers":26,"num_key_value_heads":1,"sliding_window":512,"sliding_window_pattern":6,"vocab_size":262144}', 4096, 999885952),
+    ('phi-3-mini', '{"model_type":"phi3","hidden_size":3072,"intermediate_size":8192,"num_attention_heads":32,"num_hidden_layers":32,"num_key_value_heads":32,"sliding_window":2047,"tie_word_embeddings":false,"vocab_size":32064}', 4096, 3821079552),
+    ('olmo-2-7b', '{"model_type":"olmo2","hidden_size":4096,"intermediate_size":11008,"num_attention_heads":32,"num_hidden_layers":32,"num_key_value_heads":32,"tie_word_embeddings":false,"vocab_size":100352}', 4096, 7298617344),
+    ('deepseek-v2-lite', '{"model_type":"deepseek_v2","first_k_dense_replace":1,"hidden_size":2048,"intermediate_size":10944,"kv_lora_rank":512,"moe_intermediate_size":1408,"moe_layer_freq":1,"n_routed_experts":64,"n_shared_experts":2,"num_attention_heads":16,"num_experts_per_tok":6,"num_hidden_layers":27,"num_key_value_heads":16,"q_lora_rank":null,"qk_nope_head_dim":128,"qk_rope_head_dim":64,"v_head_dim":128,"tie_word_embeddings":false,"vocab_size":102400}', 4096, 15706484224),
+    ('deepseek-v3', '{"model_type":"deepseek_v3","first_k_dense_replace":3,"hidden_size":7168,"intermediate_size":18432,"kv_lora_rank":512,"moe_intermediate_size":2048,"moe_layer_freq":1,"n_routed_experts":256,"n_shared_experts":1,"num_attention_heads":128,"num_experts_per_tok":8,"num_hidden_layers":61,"num_key_value_heads":128,"q_lora_rank":1536,"qk_nope_head_dim":128,"qk_rope_head_dim":64,"v_head_dim":128,"tie_word_embeddings":false,"vocab_size":129280}', 4096, 671026419200),
+    ('gpt-oss-20b', '{"model_type":"gpt_oss","attention_bias":true,"head_dim":64,"hidden_size":2880,"intermediate_size":2880,"num_attention_heads":64,"num_hidden_layers":24,"num_key_value_heads":8,"num_local_experts":32,"num_experts_per_tok":4,"experts_per_token":4,"sliding_window":128,"layer_types":["sliding_attention","full_attention","sliding_attention","full_attention"],"tie_word_embeddings":false,"vocab_size":201088}', 4096, 20914757184),
+    ('llama-4-scout', '{"model_type":"llama4","text_config":{"model_type":"llama4_text","attention_chunk_size":8192,"head_dim":128,"hidden_size":5120,"interleave_moe_layer_step":1,"intermediate_size":8192,"intermediate_size_mlp":16384,"num_attention_heads":40,"num_experts_per_tok":1,"num_hidden_layers":48,"num_key_value_heads":8,"num_local_experts":16,"tie_word_embeddings":false,"use_qk_norm":true,"vocab_size":202048}}', 16384, 107769861120);
+SELECT count(perfmodel.load_graph(perfmodel.decoder_graph(name, config, sequence))) AS loaded FROM published;
+SELECT name, nodes, params, params - stated AS more, unknown_ops FROM published JOIN perfmodel.graph USING (name) ORDER BY graph_id;
+-- the work of attention: heads of their own width, windows, and queries that are wider than values
+SELECT g.name, n.shape, count(*) AS layers, n.flops_forward / (4 * n.shape[2] * n.shape[3]::float8 * n.shape[4]) AS seen, n.params
+FROM published AS g, LATERAL (SELECT n.* FROM perfmodel.graph_node AS n WHERE n.graph_id = perfmodel.graph_id(g.name) AND n.op = 'Attention') AS n
+WHERE g.name IN ('mistral-7b', 'qwen3-30b-a3b', 'gemma-2-9b', 'gemma-3-1b', 'deepseek-v2-lite', 'gpt-oss-20b', 'llama-4-scout') GROUP BY 1, 2, 4, 5 ORDER BY 1, 4;
+-- what sizes can say, too, is the same network
+SELECT c.name, count(DISTINCT (SELECT structure FROM perfmodel.graph WHERE graph_id = g.id)) AS structures
+FROM (VALUES ('gpt2', perfmodel.decoder_graph('gpt2 of sizes', 12, 768, 12, 1024, 50257)), ('llama-2-7b', perfmodel.decoder_graph('llama of sizes', 32, 4096, 32, 4096, 32000, 'llama')),
+             ('mixtral-8x7b', perfmodel.decoder_graph('mixtral of sizes', 32, 4096, 32, 4096, 32000, 'llama', kv_heads => 8, feed_forward => 14336, experts => 8))) AS c(name, doc),
+     LATERAL unnest(ARRAY[perfmodel.load_graph(doc), perfmodel.graph_id(c.name)]) AS g(id) GROUP BY 1 ORDER BY 1;
+-- a layer with latent attention and shared experts, one that is dense, attention in single operators with sinks and bounds, what stands around the layers
+SELECT string_agg(format('%s %s', n->>'op', replace(n->>'module', 'layers.1.', '')), ', ' ORDER BY nr) AS layer
+FROM published, jsonb_array_elements(perfmodel.decoder_graph(name, config, 64)->'nodes') WITH ORDINALITY AS e(n, nr) WHERE name = 'deepseek-v2-lite' AND n->>'module' ~ '^layers.1($|[.])';
+SELECT string_agg(n->>'op', ' ' ORDER BY nr) AS dense FROM published, jsonb_array_elements(perfmodel.decoder_graph(name, config, 64)->'nodes') WITH ORDINALITY AS e(n, nr)
+WHERE name = 'deepseek-v2-lite' AND n->>'module' ~ '^layers.0.(norm_2|feed)';
+SELECT name, string_agg(n->>'op', ' ' ORDER BY nr) AS plain FROM published, jsonb_array_elements(perfmodel.decoder_graph(name, config, 64, 'plain')->'nodes') WITH ORDINALITY AS e(n, nr)
+WHERE name IN ('gemma-2-9b', 'gpt-oss-20b', 'deepseek-v2-lite') AND n->>'module' = 'layers.0.attention' GROUP BY 1 ORDER BY 1;
+SELECT name, string_agg(n->>'op', ' ' ORDER BY nr) AS around FROM published, jsonb_array_elements(perfmodel.decoder_graph(name, config, 64)->'nodes') WITH ORDINALITY AS e(n, nr)
+WHERE name IN ('gemma-2-9b', 'phi-3-mini') AND coalesce(n->>'module', '') !~ '^layers' GROUP BY 1 ORDER BY 1;
+CREATE TEMP TABLE adapted AS SELECT name, perfmodel.decoder_graph(name || ' lora', config, 64, lora_rank => 8) AS doc FROM published WHERE name IN ('deepseek-v2-lite', 'gemma-3-1b');
+SELECT name, perfmodel.load_graph(doc) > 0 AS loaded, (SELECT count(*) FROM jsonb_array_elements(doc->'nodes') AS n WHERE n->>'op' = 'Dropout') AS adapters FROM adapted ORDER BY name;
+-- which layers have experts, and which a window; biases; heads that are partly turned; a model that sees, too
+CREATE TEMP TABLE variant AS
+SELECT nr, what, perfmodel.decoder_graph(what, '{"model_type": "qwen3_moe", "hidden_size": 64, "num_hidden_layers": 4, "num_attention_heads": 4, "num_key_value_heads": 2, "head_dim": 32, "intermediate_size": 96, "vocab_size": 100}' || more, 16) AS doc
+FROM (VALUES (1, 'usual', '{}'::jsonb), (2, 'bias', '{"attention_bias": true}'), (3, 'steps', '{"num_experts": 4, "num_experts_per_tok": 2, "moe_intermediate_size": 32, "decoder_sparse_step": 2}'),
+             (4, 'listed', '{"num_experts": 4, "num_experts_per_tok": 2, "moe_intermediate_size": 32, "mlp_only_layers": [0, 1, 3]}'), (5, 'dense', '{"num_experts": 4, "num_experts_per_tok": 2, "moe_intermediate_size": 32, "first_k_dense_replace": 3}'),
+             (6, 'late windows', '{"sliding_window": 8, "use_sliding_window": true, "max_window_layers": 1}'), (7, 'typed', '{"sliding_window": 8, "layer_types": ["full_attention", "sliding_attention"]}'),
+             (8, 'partly turned', '{"partial_rotary_factor": 0.5}')) AS v(nr, what, more);
+SELECT count(perfmodel.load_graph(doc)) AS loaded FROM variant;
+SELECT what, params, (SELECT string_agg(coalesce(n#>>'{attrs,window}', n#>>'{weights,0,0}', n->>'op'), ' ' ORDER BY e.nr) FROM jsonb_array_elements(doc->'nodes') WITH ORDINALITY AS e(n, nr)
+                      WHERE n->>'op' IN ('Attention', 'Concat') OR (n->>'module' ~ 'feed.(gate|router)$' AND n ? 'weights')) AS ops
+FROM variant JOIN (SELECT name, params FROM perfmodel.graph) AS g ON name = what ORDER BY variant.nr;
+SELECT jsonb_array_length(perfmodel.decoder_graph('x', '{"model_type": "gemma3", "text_config": {"hidden_size": 64, "num_hidden_layers": 2, "intermediate_size": 96}}', 16)->'nodes') AS nodes;
+ROLLBACK;
+SELECT helper.error_of(format('SELECT perfmodel.decoder_graph(''x'', %L, %s)', '{"model_type": "llama", "hidden_size": 64, "num_hidden_layers": 2, "num_attention_heads": 4, "intermediate_size": 96, "vocab_size": 100}'::jsonb || more::jsonb, rest))
+FROM (VALUES ('{"model_type": "bert"}', '16'), ('{"model_type": null}', '16'), ('{"hidden_size": null}', '16'), ('{"hidden_size": "64"}', '16'), ('{"hidden_size": 1.5}', '16'), ('{"hidden_size": 0}', '16'),
+             ('{"num_attention_heads": 5}', '16'), ('{"num_key_value_heads": 3}', '16'), ('{"intermediate_size": null}', '16'), ('{"vocab_size": 1e30}', '16'), ('{}', '0'), ('{}', 'NULL'), ('{}', '16, ''flash'''),
+             ('{}', '16, lora_rank => 0'), ('{}', '16, lora_rank => 8, lora_on => ''mlp'''), ('{"model_type": "mixtral", "num_local_experts": 4}', '16'), ('{"model_type": "mixtral", "num_local_experts": 4, "num_experts_per_tok": 5}', '16'),
+             ('{"model_type": "mixtral", "num_local_experts": 4, "num_experts_per_tok": 2}', '16, lora_rank => 8, lora_on => ''all'''), ('{"model_type": "gpt2", "n_embd": 64, "n_head": 4, "n_layer": 2}', '1025'),
+             ('{"model_type": "deepseek_v3", "kv_lora_rank": 8}', '16'), ('{"partial_rotary_factor": 2}', '16'), ('{"layer_types": 7}', '16')) AS v(more, rest);
+SELECT helper.error_of(format('SELECT perfmodel.decoder_graph(''x'', %s, 16)', config)) FROM unnest('{"''[]''::jsonb", "''7''::jsonb", "NULL::jsonb"}'::text[]) AS config;

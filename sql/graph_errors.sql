@@ -53,6 +53,8 @@ SELECT helper.with_node(1, '{"weights":[{}]}');
 -- attributes
 SELECT helper.with_node(1, '{"attrs":[]}');
 SELECT helper.with_node(1, '{"attrs":{"group":0}}');
+SELECT helper.with_node(1, '{"attrs":{"window":-1}}');
+SELECT helper.with_node(1, '{"attrs":{"window":1099511627777}}');
 SELECT helper.with_node(1, '{"op":""}');
 SELECT helper.with_node(1, '{"op":5}');
 SELECT helper.with_node(1, '{"view":"yes"}');

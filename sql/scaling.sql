@@ -432,3 +432,27 @@ ROLLBACK;
 SELECT count(*) FROM perfmodel.cluster AS c WHERE NOT EXISTS (SELECT FROM perfmodel.interconnect AS i WHERE i.name = c.intra)
     OR (c.inter IS NOT NULL AND NOT EXISTS (SELECT FROM perfmodel.interconnect AS i WHERE i.name = c.inter)) OR c.source IS NULL;
 SELECT count(*) FROM perfmodel.interconnect WHERE source IS NULL;
+-- cheap operators are computed again, or some of the layers: from none, which is as without, to all, which is as without a number, each more takes longer and keeps less
+BEGIN;
+SELECT perfmodel.load_graph(perfmodel.decoder_graph('eight layers again', 8, 512, 8, 512, 1000, 'llama')) AS again \gset
+CREATE TEMP TABLE again AS
+SELECT w.way, n, p.step_ms, m.peak_mb, m.activations_mb, e.step_mb, t.highest_mb, d.parts_ms
+FROM (VALUES (1, '{}'::jsonb, 1, 8), (2, '{"zero": 3}', 8, 8), (3, '{"tp": 4}', 8, 8), (4, '{"pp": 2, "micro_batches": 4}', 8, 4), (5, '{"pp": 2, "interleave": 2, "tp": 2, "sequence_parallel": true, "micro_batches": 2}', 8, 4), (6, '{"cp": 4}', 8, 8)) AS w(way, how, gpus, layers),
+     LATERAL (SELECT n, how || jsonb_build_object('recompute', true, 'recompute_layers', n) AS said FROM generate_series(0, w.layers) AS n
+              UNION ALL SELECT -1, how || '{"recompute": false}' UNION ALL SELECT 99, how || '{"recompute": true}' UNION ALL SELECT 50, how || '{"recompute": "cheap"}') AS s,
+     LATERAL perfmodel.predict(:again, 'A100-SXM4-80GB', 16, 'amp', optimizer => 'adam', predictor => 'roof', world_size => gpus, cluster => CASE WHEN gpus > 1 THEN 'dgx-a100-80gb' END, parallel => said) AS p,
+     LATERAL perfmodel.predict_memory(:again, 'A100-SXM4-80GB', 16, 'amp', optimizer => 'adam', world_size => gpus, parallel => said) AS m,
+     LATERAL (SELECT sum(mb) AS step_mb FROM perfmodel.explain_memory(:again, 'A100-SXM4-80GB', 16, 'amp', optimizer => 'adam', world_size => gpus, parallel => said)) AS e,
+     LATERAL (SELECT max(mb) AS highest_mb FROM perfmodel.memory_timeline(:again, 'A100-SXM4-80GB', 16, 'amp', optimizer => 'adam', world_size => gpus, parallel => said)) AS t,
+     LATERAL (SELECT sum(step_ms) AS parts_ms FROM perfmodel.explain_train_time(:again, 'A100-SXM4-80GB', 16, dtype => 'amp', optimizer => 'adam', predictor => 'roof', world_size => gpus, cluster => CASE WHEN gpus > 1 THEN 'dgx-a100-80gb' END, parallel => said)) AS d;
+SELECT a.way, count(*) AS rows, bool_and(a.step_ms >= b.step_ms AND a.peak_mb <= b.peak_mb AND a.highest_mb <= b.highest_mb + 0.001) AS in_order, bool_and(helper.close(a.step_mb, a.peak_mb) AND helper.close(a.parts_ms, a.step_ms)) AS explained
+FROM again AS a JOIN again AS b ON b.way = a.way AND b.n = a.n - 1 WHERE a.n BETWEEN 1 AND 8 GROUP BY 1 ORDER BY 1;
+SELECT a.n, count(*) AS ways, bool_and(a.step_ms = b.step_ms AND a.peak_mb = b.peak_mb AND a.step_mb = b.step_mb AND a.highest_mb = b.highest_mb) AS same
+FROM again AS a JOIN again AS b USING (way) WHERE (a.n = 0 AND b.n = -1) OR (a.n = (SELECT max(l.n) FROM again AS l WHERE l.way = a.way AND l.n < 50) AND b.n = 99) GROUP BY 1 ORDER BY 1;
+SELECT bool_and(c.step_ms > o.step_ms AND c.step_ms < a.step_ms) AS takes_between, bool_and(c.peak_mb < o.peak_mb AND c.peak_mb > a.peak_mb) AS keeps_between, bool_and(helper.close(c.step_mb, c.peak_mb) AND helper.close(c.parts_ms, c.step_ms)) AS explained
+FROM again AS c JOIN again AS o USING (way) JOIN again AS a USING (way) WHERE c.n = 50 AND o.n = -1 AND a.n = 99;
+SELECT helper.close(m.peak_mb, a.peak_mb) AS checkpointing_is_all FROM perfmodel.predict_memory(:again, 'A100-SXM4-80GB', 16, 'amp', optimizer => 'adam', checkpointing => true, parallel => '{"recompute": true, "recompute_layers": 2}') AS m, again AS a WHERE a.way = 1 AND a.n = 99;
+SELECT helper.error_of(format('SELECT * FROM perfmodel.predict(%s, ''A100-SXM4-80GB'', 1, predictor => ''roof'', world_size => 2, cluster => ''dgx-a100-80gb'', parallel => %L)', :again, said))
+FROM unnest('{"{\"recompute_layers\": 2}","{\"recompute\": \"cheap\", \"recompute_layers\": 2}","{\"recompute\": false, \"recompute_layers\": 0}","{\"recompute\": true, \"recompute_layers\": 9}","{\"recompute\": true, \"recompute_layers\": 5, \"pp\": 2}","{\"recompute\": true, \"recompute_layers\": -1}","{\"recompute\": true, \"recompute_layers\": 1.5}","{\"recompute\": true, \"recompute_layers\": \"all\"}","{\"recompute\": \"full\"}"}'::text[]) AS said;
+SELECT helper.error_of(format('SELECT * FROM perfmodel.predict_memory(%s, ''A100-SXM4-80GB'', 1, parallel => %L)', :again, '{"recompute": true, "recompute_layers": 9}'));
+ROLLBACK;

@@ -56,10 +56,10 @@ BEGIN ATOMIC
         SELECT k.n, k.change, k.checkpointing, coalesce(k.to_dtype, a.dtype) AS dtype, coalesce(k.to_layout, a.layout) AS layout,
                coalesce(k.to_optimizer, a.optimizer) AS optimizer,
                CASE WHEN k.times_batch < 1 THEN greatest($3 / 2, 1) WHEN k.times_batch > 1 AND $3 BETWEEN 1 AND 16777216 THEN 2 * $3 ELSE $3 END AS batch, k.computed,
-               CASE WHEN k.checkpointing THEN a.parallel || '{"recompute": true}' WHEN k.to_parallel IS NOT NULL THEN a.parallel || k.to_parallel
+               CASE WHEN k.checkpointing THEN (a.parallel - 'recompute_layers') || '{"recompute": true}' WHEN k.to_parallel IS NOT NULL THEN a.parallel || k.to_parallel
                     ELSE $14 END AS parallel,
                k.to_dtype IS DISTINCT FROM a.dtype AND k.to_layout IS DISTINCT FROM a.layout AND k.to_optimizer IS DISTINCT FROM a.optimizer
-               AND NOT (k.checkpointing AND a.parallel @> '{"recompute": true}') AND NOT coalesce(a.parallel @> k.to_parallel, false)
+               AND NOT (k.checkpointing AND a.parallel @> '{"recompute": true}' AND NOT a.parallel ? 'recompute_layers') AND NOT coalesce(a.parallel @> k.to_parallel, false)
                AND (k.times_batch >= 1 OR $3 > 1) AS is_change,
                k.to_parallel IS NOT NULL AND k.change <> 'compile' AND NOT a.several AS needs_several
         FROM known AS k, asked AS a

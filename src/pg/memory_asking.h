@@ -18,6 +18,7 @@ typedef struct pm_memory_question
 	const pm_memory_plan *plan;
 	pm_memory_plan divided;		/* plan, where several GPUs train together */
 	bool		is_divided;
+	double		again_share;	/* of the layers, those that are run as options say; the others keep all */
 	pm_memory_split split;		/* from which plan, and how; its plan is NULL if it is not divided */
 	pm_memory_factors factors;
 } pm_memory_question;

@@ -27,13 +27,44 @@ PG_FUNCTION_INFO_V1(pm_memory_timeline_sql);
 
 /* ---------- the step of a question ---------- */
 
+/* A way to run the step. */
+typedef struct way
+{
+	pm_step		step;
+	pm_memory_split split;
+	double		share;			/* of the layers that are run so */
+} way;
+
 typedef struct asked_step
 {
 	pm_memory_question m;
 	const pm_graph *graph;
-	pm_step		step;
-	const pm_memory_split *split;	/* NULL: the GPU has the whole model */
+	int			n_ways;			/* two where only some layers are computed again: those that keep all come first */
+	way			ways[2];
 } asked_step;
+
+/* Of one GPU of several; NULL: the GPU has the whole model. */
+static const pm_memory_split *
+split_of(const way *w)
+{
+	return w->split.plan != NULL ? &w->split : NULL;
+}
+
+static void
+add_way(asked_step *a, pm_arena *arena, bool again, double share)
+{
+	way		   *w = &a->ways[a->n_ways++];
+	pm_step_options o = a->m.options;
+	pm_status	st = {PM_OK};
+
+	o.checkpointing = o.checkpointing && again;
+	o.attention_again = o.attention_again && again;
+	w->split = a->m.split;
+	w->split.checkpoints = again;
+	w->share = share;
+	if (pm_step_simulate(a->graph, &o, arena, &w->step, &st) != PM_OK)
+		pm_raise(&st);
+}
 
 /* False: an argument is NULL. Raises for a question that has no answer. */
 static bool
@@ -42,7 +73,7 @@ simulate(FunctionCallInfo fcinfo, asked_step *a)
 	pm_asked_words words;
 	pm_manner	how;
 	pm_problem	p;
-	pm_status	st = {PM_OK};
+	pm_arena   *arena;
 	bool		checkpointing;
 	bool		again;
 
@@ -52,12 +83,11 @@ simulate(FunctionCallInfo fcinfo, asked_step *a)
 		pm_problem_raise(&p);
 	a->graph = pm_graph_whole(a->m.graph);
 	again = pm_memory_checkpoints_at(a->m.plan, a->m.question.batch);
-	a->m.options.checkpointing = a->m.options.checkpointing && again;
-	a->m.options.attention_again = a->m.options.attention_again && again;
-	a->m.split.checkpoints = again;
-	a->split = a->m.split.plan != NULL ? &a->m.split : NULL;
-	if (pm_step_simulate(a->graph, &a->m.options, pm_workspace(), &a->step, &st) != PM_OK)
-		pm_raise(&st);
+	a->n_ways = 0;
+	arena = pm_workspace();
+	if (again && a->m.again_share < 1)
+		add_way(a, arena, false, 1 - a->m.again_share);
+	add_way(a, arena, again, again ? a->m.again_share : 1);
 	return true;
 }
 
@@ -70,7 +100,7 @@ typedef struct owner
 	const char *what;			/* of those outside */
 	int			op;				/* -1: no operator */
 	int			node;			/* -1: several */
-	int			tensors;
+	double		tensors;		/* in the mean over the layers */
 	double		bytes;
 } owner;
 
@@ -87,37 +117,49 @@ by_bytes(const void *a, const void *b)
 	return x->op != y->op ? x->op - y->op : x->node - y->node;
 }
 
-/* Sum up what is held at the peak; returns how many owners. owners[roles * (operators + 1) + 1], or [roles * (nodes + 1) + 1] per node. */
-static int
-sum_up(const asked_step *a, bool per_node, owner *owners)
+/* Add what a way holds at its peak to owners[roles * width]; returns the bytes of gradients that are in no tensor. */
+static double
+add_held(const asked_step *a, const way *w, bool per_node, int width, owner *owners)
 {
-	const pm_step *s = &a->step;
+	const pm_step *s = &w->step;
+	const pm_memory_split *split = split_of(w);
 	int64		batch = a->m.question.batch;
-	int			width = per_node ? a->graph->n_nodes + 1 : pm_op_count() + 1;
 	bool	   *held = palloc(Max(s->n_tensors, 1));
-	int			peak = pm_memory_peak_event(s, a->split, batch);
+	int			peak = pm_memory_peak_event(s, split, batch);
 	pm_memory_shares shares = {0};
-	int			n = 0;
 
 	pm_memory_held_after(s, peak, held);
-	if (a->split != NULL)
-		pm_memory_shares_after(s, a->split, peak, &shares);
+	if (split != NULL)
+		pm_memory_shares_after(s, split, peak, &shares);
 	for (int t = 0; t < s->n_tensors; t++)
 	{
 		int			node = s->tensors[t].node;
 		int			op = node >= 0 ? a->graph->nodes[node].op : -1;
 		owner	   *o = &owners[s->tensors[t].role * width + (per_node ? node : op) + 1];
-		double		bytes = a->split != NULL ? pm_tensor_share(&shares, &s->tensors[t], batch) : pm_memory_tensor_bytes(&s->tensors[t], batch);
+		double		bytes = split != NULL ? pm_tensor_share(&shares, &s->tensors[t], batch) : pm_memory_tensor_bytes(&s->tensors[t], batch);
 
 		if (!held[t])
 			continue;
-		*o = (owner) {s->tensors[t].role, NULL, op, per_node ? node : -1, o->tensors + 1, o->bytes + bytes};
+		*o = (owner) {s->tensors[t].role, NULL, op, per_node ? node : -1, o->tensors + w->share, o->bytes + w->share * bytes};
 	}
+	return w->share * shares.added;
+}
+
+/* Sum up what is held at the peak; returns how many owners. owners[roles * (operators + 1) + 1], or [roles * (nodes + 1) + 1] per node. */
+static int
+sum_up(const asked_step *a, bool per_node, owner *owners)
+{
+	int			width = per_node ? a->graph->n_nodes + 1 : pm_op_count() + 1;
+	double		added = 0;
+	int			n = 0;
+
+	for (int i = 0; i < a->n_ways; i++)
+		added += add_held(a, &a->ways[i], per_node, width, owners);
 	for (int i = 0; i < PM_N_MEMORY_ROLES * width; i++)
 		if (owners[i].tensors > 0 && owners[i].bytes > 0)
 			owners[n++] = owners[i];
-	if (shares.added > 0)
-		owners[n++] = (owner) {PM_MEMORY_GRADIENTS, NULL, -1, -1, 0, shares.added};
+	if (added > 0)
+		owners[n++] = (owner) {PM_MEMORY_GRADIENTS, NULL, -1, -1, 0, added};
 	return n;
 }
 
@@ -164,7 +206,7 @@ add_owner(pm_rows_out *out, const asked_step *a, const owner *o, double all)
 	nulls[3] = o->node < 0;
 	values[3] = Int32GetDatum(o->node);
 	values[4] = pm_text_or_null(module ? pm_from_core(module) : NULL, &nulls[4]);
-	values[5] = Int32GetDatum(o->tensors);
+	values[5] = Int32GetDatum((int32) ceil(o->tensors - ROUNDING));
 	values[6] = Float8GetDatum(o->bytes / PM_MB);
 	values[7] = Float8GetDatum(all > 0 ? o->bytes / all : 0);
 	pm_rows_add(out, values, nulls);
@@ -199,6 +241,25 @@ pm_explain_memory(PG_FUNCTION_ARGS)
 
 /* ---------- memory_timeline ---------- */
 
+/* Where only some layers are computed again, the events are those of the step that keeps all. */
+static int
+timeline(const asked_step *a, int room, pm_memory_point *points)
+{
+	const way  *w = a->ways;
+	int64		batch = a->m.question.batch;
+	double	   *held = palloc(sizeof(double) * Max(w[0].step.n_events, 1));
+
+	pm_memory_course(&w[0].step, split_of(&w[0]), batch, held);
+	if (a->n_ways > 1)
+	{
+		double	   *other = palloc(sizeof(double) * Max(w[1].step.n_events, 1));
+
+		pm_memory_course(&w[1].step, split_of(&w[1]), batch, other);
+		pm_memory_mix(&w[0].step, held, &w[1].step, other, w[1].share);
+	}
+	return pm_memory_timeline(&w[0].step, held, room, points);
+}
+
 #define N_TIMELINE	5			/* event, phase, node_id, op, mb */
 
 Datum
@@ -223,7 +284,7 @@ pm_memory_timeline_sql(PG_FUNCTION_ARGS)
 	if (!simulate(fcinfo, &a))
 		return (Datum) 0;
 	points = palloc(sizeof(pm_memory_point) * room);
-	n = pm_memory_timeline(&a.step, a.split, a.m.question.batch, room, points);
+	n = timeline(&a, room, points);
 	for (int i = 0; i < n; i++)
 	{
 		const pm_memory_point *p = &points[i];

@@ -39,7 +39,7 @@ check_parallel(const pm_parallel *q, pm_dtype dtype, pm_cached *graph, pm_proble
 	pm_status	st = {PM_OK};
 	pm_step_shape shape = {0};
 
-	if (q->tp > 1 || q->pp > 1 || q->cp > 1)
+	if (q->tp > 1 || q->pp > 1 || q->cp > 1 || q->again_layers > 0)
 		shape.layers = pm_memory_layers_get(graph, &shape.heads);
 	if (pm_parallel_check_numbers(q, &st) == PM_OK && pm_division_check(q, &shape, &st) == PM_OK && pm_masters_check(q, dtype, &st) == PM_OK)
 		return true;
@@ -93,11 +93,25 @@ divide(const pm_asked_words *words, pm_memory_question *m)
 	m->plan = &m->divided;
 }
 
+/* Of the layers of a GPU, those that are computed again; the argument checkpointing means all. */
+static double
+share_again(const pm_parallel *q, bool checkpointing, pm_cached *graph)
+{
+	pm_heads	heads;
+
+	return q->again_layers > 0 && !checkpointing ? pm_again_share(q, pm_memory_layers_get(graph, &heads)) : 1;
+}
+
 void
 pm_memory_plan_again(const pm_asked_words *words, pm_memory_question *m)
 {
 	m->plan = pm_memory_plan_get(m->graph, &m->options);
 	divide(words, m);
+	if (m->again_share == 1)
+		return;
+	m->divided = *m->plan;
+	m->divided.again_share = m->again_share;
+	m->plan = &m->divided;
 }
 
 bool
@@ -111,7 +125,9 @@ pm_memory_ask(const pm_asked_words *words, bool checkpointing, pm_memory_questio
 		pm_problem_infer_on_several(p);
 		return false;
 	}
-	pm_memory_step_options(&m->question, checkpointing || words->parallel.recompute == PM_RECOMPUTE_LAYERS, &m->options);
+	pm_memory_step_options(&m->question, checkpointing || words->parallel.recompute == PM_RECOMPUTE_LAYERS || words->parallel.recompute == PM_RECOMPUTE_CHEAP, &m->options);
+	m->options.products_stay = words->parallel.recompute == PM_RECOMPUTE_CHEAP && m->options.checkpointing && !checkpointing;
+	m->again_share = share_again(&words->parallel, checkpointing, m->graph);
 	m->options.attention_again = words->parallel.recompute == PM_RECOMPUTE_ATTENTION && !m->options.checkpointing && !m->options.inference;
 	pm_memory_plan_again(words, m);
 	pm_memory_factors_find(&m->question, &m->factors);

@@ -71,6 +71,17 @@ is_word(const JsonbValue *v, const char *word)
 		pg_strncasecmp(v->val.string.val, word, v->val.string.len) == 0;
 }
 
+/* How many layers are computed again; -1: none at all, as 0 stands for all. */
+static int
+layers_again(const char *name, const JsonbValue *v)
+{
+	int			n = whole_number(name, v);
+
+	if (n < 0 || n > PM_MAX_NODES)
+		refuse(name, "a number of layers, 0 or more");
+	return n == 0 ? -1 : n;
+}
+
 /* One number has two names. */
 static bool
 is_accumulation(const char *name)
@@ -103,10 +114,12 @@ set_member(const char *name, const JsonbValue *v, pm_parallel *p)
 		p->interleave = divisor(name, v, PM_MAX_PP);
 	else if (strcmp(name, "recompute") == 0)
 	{
-		if (v->type != jbvBool && !is_word(v, "attention"))
-			refuse(name, "true, false or \"attention\"");
-		p->recompute = v->type != jbvBool ? PM_RECOMPUTE_ATTENTION : v->val.boolean ? PM_RECOMPUTE_LAYERS : PM_RECOMPUTE_NOTHING;
+		if (v->type != jbvBool && !is_word(v, "attention") && !is_word(v, "cheap"))
+			refuse(name, "true, false, \"cheap\" or \"attention\"");
+		p->recompute = v->type != jbvBool ? (is_word(v, "cheap") ? PM_RECOMPUTE_CHEAP : PM_RECOMPUTE_ATTENTION) : v->val.boolean ? PM_RECOMPUTE_LAYERS : PM_RECOMPUTE_NOTHING;
 	}
+	else if (strcmp(name, "recompute_layers") == 0)
+		p->again_layers = layers_again(name, v);
 	else if (strcmp(name, "sequence_parallel") == 0)
 		p->sequence_parallel = yes_or_no(name, v);
 	else if (strcmp(name, "master_weights") == 0)
@@ -125,7 +138,24 @@ set_member(const char *name, const JsonbValue *v, pm_parallel *p)
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 				 errmsg("unknown member \"%s\" of \"parallel\"", pm_shown_name(name)),
-				 errhint("Known are \"zero\", \"accumulation\", \"compression\", \"bucket_mb\", \"compile\", \"shard\", \"master_weights\", \"tp\", \"pp\", \"cp\", \"ep\", \"etp\", \"micro_batches\", \"interleave\", \"recompute\", \"sequence_parallel\". FSDP is \"zero\": 3.")));
+				 errhint("Known are \"zero\", \"accumulation\", \"compression\", \"bucket_mb\", \"compile\", \"shard\", \"master_weights\", \"tp\", \"pp\", \"cp\", \"ep\", \"etp\", \"micro_batches\", \"interleave\", \"recompute\", \"recompute_layers\", \"sequence_parallel\". FSDP is \"zero\": 3.")));
+}
+
+/* Of some layers none, or some, or, without a number, all. */
+static void
+settle_layers_again(pm_parallel *p)
+{
+	if (p->again_layers != 0 && p->recompute != PM_RECOMPUTE_LAYERS)
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("recompute_layers needs recompute true"),
+				 errdetail("It says how many of the layers of a GPU are computed again."),
+				 errhint("For example: parallel => '{\"recompute\": true, \"recompute_layers\": 8}'.")));
+	if (p->again_layers < 0)
+	{
+		p->recompute = PM_RECOMPUTE_NOTHING;
+		p->again_layers = 0;
+	}
 }
 
 void
@@ -151,6 +181,7 @@ pm_parallel_from_jsonb(Jsonb *doc, pm_parallel *p)
 					 errhint("These are two names of one number: leave one of them out.")));
 		set_member(m.name, &m.value, p);
 	}
+	settle_layers_again(p);
 }
 
 /* check_parallel(parallel, world_size): of a measurement. */

@@ -107,6 +107,41 @@ test_few_networks(void)
 	}
 }
 
+/* Norms of queries, wider than what layers hand on, are no norms between layers: nor are they whole on GPUs that share a layer. */
+static void
+test_norms(void)
+{
+	graph_text	t;
+	int			x,
+				n,
+				q,
+				o;
+	pm_skeleton *s;
+	pm_buckets	b;
+	pm_status	st = {PM_OK};
+	double		whole = 0;
+
+	text_start(&t, "layer", "layer");
+	x = text_node(&t, "'op':'Input','inputs':[],'shape':[1,16,8],'batch_dim':0");
+	n = text_node(&t, "'op':'RMSNormalization','inputs':[%d],'shape':[1,16,8],'batch_dim':0,'weights':[[8]]", x);
+	q = text_node(&t, "'op':'Gemm','inputs':[%d],'shape':[1,16,64],'batch_dim':0,'weights':[[64,8]]", n);
+	q = text_node(&t, "'op':'Reshape','inputs':[%d],'shape':[1,4,16,16],'batch_dim':0,'view':true", q);
+	q = text_node(&t, "'op':'RMSNormalization','inputs':[%d],'shape':[1,4,16,16],'batch_dim':0,'weights':[[16]]", q);
+	o = text_node(&t, "'op':'Attention','inputs':[%d,%d,%d],'shape':[1,4,16,16],'batch_dim':0", q, q, q);
+	o = text_node(&t, "'op':'Reshape','inputs':[%d],'shape':[1,16,64],'batch_dim':0,'view':true", o);
+	o = text_node(&t, "'op':'Gemm','inputs':[%d],'shape':[1,16,8],'batch_dim':0,'weights':[[8,64]]", o);
+	o = text_node(&t, "'op':'Add','inputs':[%d,%d],'shape':[1,16,8],'batch_dim':0", x, o);
+	text_node(&t, "'op':'RMSNormalization','inputs':[%d],'shape':[1,16,8],'batch_dim':0,'weights':[[8]]", o);
+	s = make_skeleton(text_finish(&t, &arena), false, &arena);
+	CHECK_EQ(pm_buckets_build(s, PM_FP32, 25, &arena, &b, &st), PM_OK);
+	CHECK_EQ(b.activation, 16 * 8);
+	CHECK_EQ(b.layers, 1);
+	for (int i = 0; i < s->n; i++)
+		whole += b.whole[i];
+	/* both norms of the layer and what is added */
+	CHECK_EQ(whole, 3);
+}
+
 int
 main(void)
 {
@@ -115,6 +150,7 @@ main(void)
 	test_frozen();
 	test_most();
 	test_few_networks();
+	test_norms();
 	pm_arena_release(&arena);
 	return check_done("buckets");
 }

@@ -166,6 +166,81 @@ test_peak_at_any_batch(void)
 	CHECK(between > 0);
 }
 
+/*
+ * Where results of products stay, a step takes no less than where nothing does, and no more than where all does. Where a share of the layers is
+ * run again, what it takes lies between, and the more the less; all of them are as if nothing was said of a share.
+ */
+static void
+test_some_again(void)
+{
+	for (int layers = 2; layers <= 12; layers += 5)
+	{
+		pm_step_options o = {.dtype = PM_AMP, .optimizer = PM_ADAM, .checkpointing = true};
+		pm_memory_plan all;
+		pm_memory_plan cheap;
+		pm_status	st;
+
+		load_transformer(layers);
+		CHECK_EQ(pm_memory_plan_make(&graph, &o, &arena, &all, &st), PM_OK);
+		o.products_stay = true;
+		CHECK_EQ(pm_memory_plan_make(&graph, &o, &arena, &cheap, &st), PM_OK);
+		CHECK(all.checkpoints && all.segments && cheap.checkpoints && !cheap.segments && all.again_share == 1);
+		for (int64_t batch = 64; batch <= 65536; batch *= 4)
+		{
+			double		plain = pm_memory_highest(&all.plain, batch, NULL);
+			double		before = plain;
+
+			CHECK(pm_memory_live(&cheap, batch) < plain && pm_memory_live(&cheap, batch) > pm_memory_live(&all, batch));
+			for (int i = 1; i <= layers; i++)
+			{
+				pm_memory_plan some = all;
+
+				some.again_share = (double) i / layers;
+				CHECK(pm_memory_live_in_passes(&some, batch) < before && pm_memory_reserved(&some, batch) >= pm_memory_live(&some, batch));
+				before = pm_memory_live_in_passes(&some, batch);
+				if (i == layers)
+					CHECK(before == pm_memory_live_in_passes(&all, batch) && pm_memory_reserved(&some, batch) == pm_memory_reserved(&all, batch));
+			}
+		}
+	}
+}
+
+/* A tensor stays until its segment runs again, and no longer: at the end, weights, states and gradients are left. */
+static void
+test_stays_no_longer(void)
+{
+	pm_rng		r;
+
+	pm_rng_seed(&r, 11);
+	for (int round = 0; round < 400; round++)
+	{
+		pm_step_options o = {.dtype = round % 2 ? PM_AMP : PM_FP32, .optimizer = PM_SGD_MOMENTUM, .checkpointing = true, .products_stay = true};
+		pm_step		s;
+		double		left = 0;
+
+		if (round % 100 == 0)
+			load_transformer(1 + round / 100);
+		else
+			load_random(&r);
+		s = simulate(o);
+		for (int e = 0; e < s.n_events; e++)
+		{
+			const pm_memory_tensor *t = &s.tensors[s.events[e] >= 0 ? s.events[e] : ~s.events[e]];
+
+			left += t->role == PM_MEMORY_ACTIVATIONS && t->per > 0 ? (s.events[e] >= 0 ? 1 : -1) : 0;
+		}
+		o.products_stay = false;
+		s = simulate(o);
+		for (int e = 0; e < s.n_events; e++)
+		{
+			const pm_memory_tensor *t = &s.tensors[s.events[e] >= 0 ? s.events[e] : ~s.events[e]];
+
+			left -= t->role == PM_MEMORY_ACTIVATIONS && t->per > 0 ? (s.events[e] >= 0 ? 1 : -1) : 0;
+		}
+		CHECK_EQ(left, 0);
+	}
+}
+
 /* Checkpoints are used at a batch where they take less, and as much is held as the better of both takes. */
 static void
 test_checkpoints_where_better(void)
@@ -232,6 +307,8 @@ main(void)
 	test_sums();
 	test_peak_at_any_batch();
 	test_checkpoints_where_better();
+	test_some_again();
+	test_stays_no_longer();
 	test_keeps();
 	pm_arena_release(&arena);
 	return check_done("memory_passes");

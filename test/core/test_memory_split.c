@@ -47,6 +47,15 @@ held_by_role(const setting *x, int event, pm_memory_role role, int64_t batch)
 	return sum + (role == PM_N_MEMORY_ROLES || role == PM_MEMORY_GRADIENTS ? shares.added : 0);
 }
 
+static int
+timeline(const pm_step *s, const pm_memory_split *split, int64_t batch, int n, pm_memory_point *points)
+{
+	double	   *held = PM_NEW(&arena, double, s->n_events);
+
+	pm_memory_course(s, split, batch, held);
+	return pm_memory_timeline(s, held, n, points);
+}
+
 /* most: what the highest event may have of the plan's peak. */
 static void
 check_setting(pm_step_options o, pm_memory_division by, int64_t batch, double most)
@@ -63,7 +72,7 @@ check_setting(pm_step_options o, pm_memory_division by, int64_t batch, double mo
 	/* the plan knows a few events, so that the highest of all may be a little higher */
 	live = pm_memory_live(&x.of, batch);
 	CHECK(sum >= live * (1 - 1e-9) && sum <= live * most);
-	CHECK_EQ(pm_memory_timeline(&x.step, &x.split, batch, 1, &top), 1);
+	CHECK_EQ(timeline(&x.step, &x.split, batch, 1, &top), 1);
 	CHECK(top.event == peak && top.node == x.step.at[peak]);
 	CHECK_NEAR(top.bytes, sum, 1e-9 * sum);
 	CHECK_NEAR(held_by_role(&x, peak, PM_MEMORY_WEIGHTS, batch), x.of.weights, 1e-9 * x.of.weights);
@@ -90,12 +99,12 @@ test_parts_of_one_gpu(void)
 	};
 
 	for (int dtype = PM_FP32; dtype <= PM_AMP; dtype += PM_AMP - PM_FP32)
-		for (int again = 0; again < 3; again++)
+		for (int again = 0; again < 4; again++)
 			for (size_t i = 0; i < sizeof(ways) / sizeof(ways[0]); i++)
 				for (int64_t batch = 1; batch <= 10000; batch *= 10)
 				{
 					load_transformer(4);
-					check_setting((pm_step_options) {.dtype = dtype, .optimizer = PM_ADAM, .checkpointing = again == 1,
+					check_setting((pm_step_options) {.dtype = dtype, .optimizer = PM_ADAM, .checkpointing = again == 1 || again == 3, .products_stay = again == 3,
 												   .attention_again = again == 2}, ways[i], batch, 1.02);
 				}
 }
@@ -222,7 +231,7 @@ test_random(void)
 		};
 
 		load_random(&r);
-		check_setting((pm_step_options) {.dtype = PM_AMP, .optimizer = PM_ADAM, .checkpointing = i % 3 == 0}, by, 1 + i % 7 * 40, INFINITY);
+		check_setting((pm_step_options) {.dtype = PM_AMP, .optimizer = PM_ADAM, .checkpointing = i % 3 == 0, .products_stay = i % 6 == 0}, by, 1 + i % 7 * 40, INFINITY);
 	}
 }
 
@@ -238,7 +247,7 @@ test_all(void)
 	load_transformer(2);
 	set_up((pm_step_options) {.dtype = PM_AMP, .optimizer = PM_SGD}, alone, 8, &x);
 	CHECK_EQ(pm_memory_peak_event(&x.step, NULL, 8), pm_memory_peak_event(&x.step, &x.split, 8));
-	CHECK_EQ(pm_memory_timeline(&x.step, NULL, 8, 50, all), pm_memory_timeline(&x.step, &x.split, 8, 50, one));
+	CHECK_EQ(timeline(&x.step, NULL, 8, 50, all), timeline(&x.step, &x.split, 8, 50, one));
 	for (int i = 0; i < 50; i++)
 		CHECK_NEAR(one[i].bytes, all[i].bytes, 1e-6);
 }

@@ -643,6 +643,7 @@ test_huge_and_back(void)
 	pm_memory_tensor tensors[] = {{.fixed = 1000, .node = -1}, {.per = 1e9, .node = 0}, {.per = 4.8e24, .node = 1}, {.per = 3, .node = 2}, {.per = 7e23, .node = 3}};
 	int32_t		events[] = {0, 1, 2, 3, 4, ~2, ~4, ~1, ~3, ~0};
 	int32_t		at[] = {-1, 0, 1, 2, 3, 3, 3, 3, 3, -1};
+	double		course[10];
 	double		held[] = {1000, 1e9 + 1000, 4.8e24, 4.8e24, 5.5e24, 7e23, 1e9 + 1003, 1003, 1000, 0};
 	pm_step		s = {.n_tensors = 5, .tensors = tensors, .n_events = 10, .events = events, .at = at, .phase_at = {0, 1, 5, 9, 10}};
 	pm_memory_point points[10];
@@ -650,7 +651,8 @@ test_huge_and_back(void)
 	for (int n = 1; n <= 10; n++)
 	{
 		memset(points, 0x7f, sizeof(points));
-		CHECK_EQ(pm_memory_timeline(&s, NULL, 1, n, points), n);
+		pm_memory_course(&s, NULL, 1, course);
+		CHECK_EQ(pm_memory_timeline(&s, course, n, points), n);
 		for (int i = 0; i < n; i++)
 		{
 			int			e = points[i].event;

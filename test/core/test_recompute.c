@@ -167,6 +167,77 @@ test_step(void)
 	}
 }
 
+/* However the GPUs share the work: none of the layers is as if nothing was computed again, all of them as without a number, and each more takes longer. */
+static void
+test_some_layers(void)
+{
+	static const pm_parallel ways[] = {
+		{.world_size = 1,.accumulation = 2,.tp = 1,.pp = 1,.interleave = 1,.cp = 1}, {.world_size = 8,.accumulation = 1,.zero = 3,.tp = 1,.pp = 1,.interleave = 1,.cp = 1},
+		{.world_size = 8,.accumulation = 1,.tp = 8,.pp = 1,.interleave = 1,.cp = 1}, {.world_size = 8,.accumulation = 1,.tp = 4,.pp = 1,.interleave = 1,.cp = 2,.sequence_parallel = true},
+		{.world_size = 8,.accumulation = 4,.tp = 1,.pp = 8,.interleave = 1,.cp = 1}, {.world_size = 8,.accumulation = 4,.tp = 2,.pp = 4,.interleave = 2,.cp = 1},
+		{.world_size = 8,.accumulation = 1,.tp = 1,.pp = 1,.interleave = 1,.cp = 8,.zero = 1}, {.world_size = 8,.accumulation = 1,.tp = 1,.pp = 1,.interleave = 1,.cp = 1,.ep = 8,.zero = 1}
+	};
+	pm_step_shape s = {
+		.step_ms = 100,.forward_ms = 30,.backward_ms = 60,.update_ms = 10,.again_ms = 20,.cheap_ms = 6,.cheap_whole_ms = 2,.cheap_launch_ms = 1,.head_ms = 2,.undivided_ms = 9,.launch_ms = 3,.layers = 32,
+		.activation_bytes = 1e7,.kv_bytes = 1e6,.attend_ms = 5,.attend_backward_ms = 10,.gradient_bytes = 1e9,.expert_layers = 32,.sent_bytes = 1e8,.returned_bytes = 1e8,.n = 2,.bytes = {5e8, 5e8},
+		.message_bytes = 1e8,.bucket_ms = {30, 30}
+	};
+	pm_fabric	f = fabric_of(PM_LINK_NVSWITCH, 3, switch_rows, 8);
+
+	for (size_t i = 0; i < sizeof(ways) / sizeof(ways[0]); i++)
+	{
+		pm_parallel p = ways[i];
+		int			stage = pm_stage_layers(&p, s.layers);
+		pm_scaled	none;
+		pm_scaled	all;
+		pm_scaled	to;
+		double		before;
+
+		p.nodes = 1;
+		p.bucket_mb = 25;
+		pm_scaled_step(&s, &p, &f, 1, &none);
+		p.recompute = PM_RECOMPUTE_CHEAP;
+		pm_scaled_step(&s, &p, &f, 1, &to);
+		p.recompute = PM_RECOMPUTE_LAYERS;
+		pm_scaled_step(&s, &p, &f, 1, &all);
+		CHECK(none.step_ms < to.step_ms && to.step_ms < all.step_ms);
+		/* what experts are sent is sent again with the layers, and not where their products stay */
+		if (p.ep > 1)
+			CHECK(all.comm_ms > none.comm_ms * 1.1 && fabs(to.comm_ms - none.comm_ms) < 1e-9);
+		CHECK_EQ(stage, 32 / ways[i].pp);
+		before = none.step_ms;
+		for (p.again_layers = 1; p.again_layers <= stage; p.again_layers++)
+		{
+			pm_scaled_step(&s, &p, &f, 1, &to);
+			CHECK(to.step_ms > before);
+			CHECK_NEAR(to.step_ms, none.step_ms + (all.step_ms - none.step_ms) * p.again_layers / stage, 0.02 * none.step_ms);
+			before = to.step_ms;
+		}
+		CHECK(to.step_ms == all.step_ms && to.backward_ms == all.backward_ms && to.exposed_ms == all.exposed_ms);
+	}
+}
+
+/* Of a decoder, what is cheap: all that is computed again but products and attention. */
+static void
+test_cheap(void)
+{
+	pm_skeleton *s = make_skeleton(decoder(3), true, &arena);
+	pm_buckets	b;
+	pm_status	st = {PM_OK};
+	double		cheap = 0;
+
+	CHECK_EQ(pm_buckets_build(s, PM_FP32, 25, &arena, &b, &st), PM_OK);
+	for (int i = 0; i < s->n; i++)
+	{
+		const char *name = pm_op_name(s->graph->nodes[s->node[i]].op);
+		bool		dear = strcmp(name, "Gemm") == 0 || strcmp(name, "MatMul") == 0 || strcmp(name, "Attention") == 0;
+
+		CHECK_EQ(b.cheap[i], dear ? 0 : b.again[i]);
+		cheap += b.cheap[i];
+	}
+	CHECK(cheap > 0);
+}
+
 int
 main(void)
 {
@@ -175,6 +246,8 @@ main(void)
 	test_no_layers();
 	test_attention();
 	test_step();
+	test_some_layers();
+	test_cheap();
 	pm_arena_release(&arena);
 	return check_done("recompute");
 }

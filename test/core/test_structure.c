@@ -135,6 +135,8 @@ test_structure_differs(void)
 		LAST("Sub", "0,1", "1,8", ",'attrs':{'direction':'bidirectional'}"),
 		LAST("Sub", "0,1", "1,8", ",'attrs':{'is_causal':true}"),
 		LAST("Sub", "0,1", "1,8", ",'attrs':{'frozen':true}"),
+		LAST("Sub", "0,1", "1,8", ",'attrs':{'flash':3}"),
+		LAST("Sub", "0,1", "1,8", ",'attrs':{'window':3}"),
 		LAST("Sub", "0,1", "1,8", ",'shapes':[[1,8],[1,8]]"),
 		/* one node read twice, or two equal nodes read once */
 		TWO("{'id':1,'op':'Relu','inputs':[0],'shape':[1,8],'batch_dim':0},"

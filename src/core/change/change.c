@@ -181,6 +181,8 @@ stretch_passes(pm_step_shape *s, double factor, double head_ms)
 		s->again_ms *= fmax(0, factor * passes_ms - head_ms) / (passes_ms - s->head_ms);
 	s->head_ms = head_ms;
 	s->core_ms *= factor;
+	s->cheap_ms *= factor;
+	s->cheap_whole_ms *= factor;
 	s->forward_ms *= factor;
 	s->backward_ms *= factor;
 	for (int k = 0; k < s->n; k++)

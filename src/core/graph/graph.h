@@ -42,6 +42,7 @@ typedef struct pm_attrs
 	bool		bidirectional;
 	int64_t		num_heads;		/* Attention; 0: absent */
 	int64_t		flash;			/* Attention: release of FlashAttention whose kernel runs, 1 or 3; 0: the usual one */
+	int64_t		window;			/* Attention: a query sees at most so many keys, those next to its own place; 0: all */
 	bool		is_causal;		/* Attention: a query sees the keys up to its own place only */
 	bool		requires_grad;	/* Input: a gradient is wanted, as of an operator measured by itself */
 	bool		plain;			/* Softmax: attention around it runs as the operators that are written, not as one kernel */

@@ -81,6 +81,16 @@ read_flash(pm_json *r, int64_t *flash)
 	return true;
 }
 
+static bool
+read_window(pm_json *r, int64_t *window)
+{
+	if (!read_attr_int(r, "attrs.window", window))
+		return false;
+	if (*window < 0 || *window > PM_MAX_DIM)
+		return pm_json_bad(r, PM_ERR_INPUT, "attrs.window", "is not a number of keys: 1 to 2^40, or 0 for all");
+	return true;
+}
+
 /* true, false, or a number, which is true unless it is 0. */
 static bool
 read_attr_flag(pm_json *r, const char *key, bool *value)
@@ -131,6 +141,8 @@ read_attr(pm_json *r, const char *key, pm_attrs *a, attr_lists *l)
 		return read_attr_int(r, "attrs.num_heads", &a->num_heads);
 	if (strcmp(key, "flash") == 0)
 		return read_flash(r, &a->flash);
+	if (strcmp(key, "window") == 0)
+		return read_window(r, &a->window);
 	if (strcmp(key, "is_causal") == 0)
 		return read_attr_flag(r, "attrs.is_causal", &a->is_causal);
 	if (strcmp(key, "frozen") == 0)

@@ -80,7 +80,7 @@ typedef enum pm_flop_rule
 	PM_FLOPS_RNN,				/* not the factor, which is the number of gates: 2 positions times elements of the matrices */
 	PM_FLOPS_BILINEAR,			/* output elements times elements of the matrix of one of them; the factor is 2 */
 	PM_FLOPS_BAG,				/* elements of the rows that are added up */
-	PM_FLOPS_ATTENTION,			/* output elements times the keys that a query sees: scores, and their product with the values; the factor is 4 */
+	PM_FLOPS_ATTENTION,			/* output elements times the keys that a query sees: their product with the values, and as much for scores if queries are as wide; the factor is 4 */
 	/* of op_linalg.c */
 	PM_FLOPS_LARGEST,			/* elements of the largest operand; the factor is 2 */
 	PM_FLOPS_ROWS,				/* elements of the output times those of a row of the first operand; the factor is 2 */

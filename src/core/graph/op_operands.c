@@ -285,13 +285,26 @@ double
 pm_attention_seen(const pm_graph *g, const pm_node *n, int64_t batch)
 {
 	double		keys = pm_attention_keys(g, n, batch);
+	double		most;
 	pm_operand	out = pm_output_operand(n);
 	double		queries = pm_dim_at(&out, -2, batch);
+	double		window = n->attrs.window > 0 ? (double) n->attrs.window : INFINITY;
 
+	/* as many on both sides; those at the ends have fewer */
 	if (!n->attrs.is_causal || queries <= 0)
-		return keys;
-	/* query i of the first `keys` sees i keys, and each further one all of them */
-	return queries <= keys ? (queries + 1) / 2 : keys - keys * (keys - 1) / (2 * queries);
+		return window >= 2 * keys - 1 ? keys : fmin(keys, window - (window * window - 1) / (4 * keys));
+	/* query i of the first `most` sees i keys, and each further one so many */
+	most = fmin(keys, window);
+	return queries <= most ? (queries + 1) / 2 : most - most * (most - 1) / (2 * queries);
+}
+
+double
+pm_attention_widths(const pm_graph *g, const pm_node *n)
+{
+	pm_operand		query = n->n_inputs > 2 ? pm_input_operand(g, n, 0) : pm_output_operand(n);
+	pm_operand	out = pm_output_operand(n);
+
+	return pm_dim_at(&query, -1, 1) / fmax(1, pm_dim_at(&out, -1, 1));
 }
 
 double

@@ -66,8 +66,10 @@ double		pm_bilinear_width(const pm_graph *g, const pm_node *n, bool second);
 double		pm_attention_keys(const pm_graph *g, const pm_node *n, int64_t batch);
 /*
  * Keys that a query of a fused attention sees, in the mean over its queries: all, or, if the attention is causal, those up
- * to the query's own place, which leaves out about half.
+ * to the query's own place, which leaves out about half.  With a window, no more than that of them.
  */
 double		pm_attention_seen(const pm_graph *g, const pm_node *n, int64_t batch);
+/* Width of the queries and keys of a fused attention over that of its values: 1, but for latent attention. */
+double		pm_attention_widths(const pm_graph *g, const pm_node *n);
 
 #endif

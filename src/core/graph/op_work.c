@@ -100,7 +100,8 @@ forward_flops(const pm_graph *g, const pm_node *n, const pm_op_row *row, const p
 		case PM_FLOPS_BAG:
 			return f * pm_bag_rows(g, n, batch) * pm_dim_at(&out, -1, 1);
 		case PM_FLOPS_ATTENTION:
-			return f * pm_node_count(n, batch) * pm_attention_seen(g, n, batch);
+			/* half of it are scores, as wide as queries are */
+			return f * pm_node_count(n, batch) * pm_attention_seen(g, n, batch) * (1 + pm_attention_widths(g, n)) / 2;
 		case PM_FLOPS_LARGEST:
 		case PM_FLOPS_ROWS:
 		case PM_FLOPS_SPARSE:

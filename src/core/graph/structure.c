@@ -55,6 +55,8 @@ fold_attrs(uint64_t h, const pm_attrs *a)
 	h = fold(h, (uint64_t) a->num_heads);
 	if (a->flash != 0)
 		h = fold(h, (uint64_t) a->flash);
+	if (a->window != 0)
+		h = fold(fold(h, UINT64_C(0x77)), (uint64_t) a->window);	/* no release of FlashAttention */
 	if (!isnan(a->alpha))
 		h = pm_hash(h, &a->alpha, sizeof(a->alpha));
 	return fold(h, (a->bidirectional ? 1u : 0u) | (a->tied >= 0 ? 2u : 0u) | (a->requires_grad ? 4u : 0u) |

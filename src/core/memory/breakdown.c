@@ -207,10 +207,39 @@ phase_of(const pm_step *s, int event)
 	return (pm_step_phase) phase;
 }
 
-int
-pm_memory_timeline(const pm_step *s, const pm_memory_split *split, int64_t batch, int n, pm_memory_point *points)
+void
+pm_memory_course(const pm_step *s, const pm_memory_split *split, int64_t batch, double *held)
 {
 	course		c = {0};
+
+	for (int e = 0; e < s->n_events; e++)
+		held[e] = next(&c, s, split, e, batch);
+}
+
+void
+pm_memory_mix(const pm_step *s, double *held, const pm_step *other, const double *held_other, double share)
+{
+	for (int phase = 0; phase < PM_N_PHASES; phase++)
+	{
+		int64_t		n = s->phase_at[phase + 1] - s->phase_at[phase];
+		int64_t		n_other = other->phase_at[phase + 1] - other->phase_at[phase];
+
+		for (int64_t i = 0; i < n && n_other > 0; i++)
+		{
+			const double *at = held_other + other->phase_at[phase];
+			int64_t		last = ((i + 1) * n_other - 1) / n;
+			double		most = 0;
+
+			for (int64_t k = i * n_other / n; k <= last; k++)
+				most = fmax(most, at[k]);
+			held[s->phase_at[phase] + i] += share * (most - held[s->phase_at[phase] + i]);
+		}
+	}
+}
+
+int
+pm_memory_timeline(const pm_step *s, const double *held, int n, pm_memory_point *points)
+{
 	int			stretches = s->n_events < n ? s->n_events : n;
 	int			e = 0;
 
@@ -220,12 +249,8 @@ pm_memory_timeline(const pm_step *s, const pm_memory_split *split, int64_t batch
 		pm_memory_point *p = &points[i];
 
 		for (int first = e; e < end; e++)
-		{
-			double		now = next(&c, s, split, e, batch);
-
-			if (e == first || now > p->bytes)
-				*p = (pm_memory_point) {e, phase_of(s, e), s->at[e], now};
-		}
+			if (e == first || held[e] > p->bytes)
+				*p = (pm_memory_point) {e, phase_of(s, e), s->at[e], held[e]};
 	}
 	return stretches;
 }

@@ -27,10 +27,16 @@ typedef struct pm_memory_point
 	double		bytes;			/* of all tensors then */
 } pm_memory_point;
 
+/* held[n_events]: bytes that tensors hold after each event. */
+void		pm_memory_course(const pm_step *s, const pm_memory_split *split, int64_t batch, double *held);
+
+/* held becomes that of a step of whose layers a share is run as in another one: the same part of each phase stands beside the same part of the other's. */
+void		pm_memory_mix(const pm_step *s, double *held, const pm_step *other, const double *held_other, double share);
+
 /*
  * The highest point of each of at most n stretches, which have the same number of
- * events; returns how many stretches there are. points[n], n >= 1.
+ * events; returns how many stretches there are. held: as above; points[n], n >= 1.
  */
-int			pm_memory_timeline(const pm_step *s, const pm_memory_split *split, int64_t batch, int n, pm_memory_point *points);
+int			pm_memory_timeline(const pm_step *s, const double *held, int n, pm_memory_point *points);
 
 #endif

@@ -30,6 +30,7 @@ typedef struct pm_step_options
 	pm_optimizer optimizer;
 	bool		inference;		/* forward alone and without gradients: outputs go when their last reader is done */
 	bool		checkpointing;	/* segments of the graph are run again in the backward pass */
+	bool		products_stay;	/* in these segments, results of products and of attention in one kernel are kept, and those alone do not run again */
 	bool		attention_again;	/* or only what an attention of single operators computes from query, key and value */
 	bool		gradients_stay; /* zero_grad() fills with zeros, as before PyTorch 2.0, in place of freeing */
 	bool		fused_attention;	/* an Attention node does not store its scores: PyTorch 2.0 and later */

@@ -161,6 +161,15 @@ pm_memory_highest(const pm_memory_run *run, int64_t batch, int *which)
 	return most;
 }
 
+/* What a step takes of which a share of the layers is run as asked, and the others are plain. Nobody runs again what takes more then. */
+static double
+mixed(const pm_memory_plan *plan, double asked, double plain)
+{
+	double		least = fmin(asked, plain);
+
+	return plan->again_share < 1 ? plain + plan->again_share * (least - plain) : least;
+}
+
 bool
 pm_memory_checkpoints_at(const pm_memory_plan *plan, int64_t batch)
 {
@@ -172,7 +181,7 @@ pm_memory_live_in_passes(const pm_memory_plan *plan, int64_t batch)
 {
 	double		most = pm_memory_highest(&plan->asked, batch, NULL);
 
-	return plan->plain.n_lines > 0 ? fmin(most, pm_memory_highest(&plan->plain, batch, NULL)) : most;
+	return plan->plain.n_lines > 0 ? mixed(plan, most, pm_memory_highest(&plan->plain, batch, NULL)) : most;
 }
 
 double
@@ -205,7 +214,7 @@ replay(const pm_step *s, pm_arena *a, pm_memory_plan *plan, pm_status *st)
 static double
 reserved_at(const pm_memory_plan *plan, int anchor)
 {
-	return plan->plain.n_lines > 0 ? fmin(plan->asked.reserved[anchor], plan->plain.reserved[anchor]) : plan->asked.reserved[anchor];
+	return plan->plain.n_lines > 0 ? mixed(plan, plan->asked.reserved[anchor], plan->plain.reserved[anchor]) : plan->asked.reserved[anchor];
 }
 
 /* ---------- malloc ---------- */
@@ -363,7 +372,7 @@ sum_kept(const pm_step *s, const pm_graph *g, pm_memory_run *run)
 
 /* What a static estimate knows: outputs, without lives and without what the backward pass needs. */
 static void
-sum_outputs(const pm_graph *g, double element, pm_memory_plan *plan)
+sum_outputs(const pm_graph *g, const uint8_t *norms, double element, pm_memory_plan *plan)
 {
 	for (int i = 0; i < g->n_nodes; i++)
 	{
@@ -380,7 +389,7 @@ sum_outputs(const pm_graph *g, double element, pm_memory_plan *plan)
 			plan->outputs_per += bytes;
 		if (n->batch_dim >= 0 && bytes > plan->largest_per)
 			plan->largest_per = bytes;
-		if (n->batch_dim >= 0 && pm_node_is_norm(n) && bytes > plan->handed_per)
+		if (n->batch_dim >= 0 && norms[i] != PM_NORM_NONE && norms[i] != PM_NORM_OF_PRODUCT && bytes > plan->handed_per)
 			plan->handed_per = bytes;
 	}
 }
@@ -390,16 +399,19 @@ plan_as_asked(const pm_graph *g, const pm_step_options *o, pm_arena *a, pm_memor
 {
 	pm_step		s;
 	double		element = o->dtype == PM_FP32 || o->dtype == PM_TF32 ? 4 : 2;
-	pm_code		code = pm_step_simulate(g, o, a, &s, st);
+	uint8_t    *norms = PM_NEW(a, uint8_t, g->n_nodes);
+	pm_code		code = norms != NULL ? pm_step_simulate(g, o, a, &s, st) : pm_no_memory(st, a);
 
 	memset(plan, 0, sizeof(*plan));
 	if (code != PM_OK)
 		return code;
 	plan->structure = g->structure;
+	plan->again_share = 1;
 	plan->on_cpu = o->on_cpu;
 	sum_persistent(&s, g, o, plan);
 	sum_kept(&s, g, &plan->asked);
-	sum_outputs(g, element, plan);
+	pm_norms_find(g, norms);
+	sum_outputs(g, norms, element, plan);
 	if ((code = pm_walk(g, element, a, &plan->walk_fixed, &plan->walk_per, st)) != PM_OK)
 		return code;
 	lines_between(&s, &plan->asked, highest(&s, 1, ALL_WEIGHS), highest(&s, 16777216, ALL_WEIGHS), 3);
@@ -441,7 +453,7 @@ pm_memory_plan_make(const pm_graph *g, const pm_step_options *o, pm_arena *a, pm
 	pm_memory_plan kept;
 	pm_code		code = plan_as_asked(g, o, a, plan, st);
 
-	keeping.checkpointing = keeping.attention_again = false;
+	keeping.checkpointing = keeping.products_stay = keeping.attention_again = false;
 	if (code != PM_OK || !(o->checkpointing || o->attention_again))
 		return code;
 	code = plan_as_asked(g, &keeping, a, &kept, st);
@@ -452,7 +464,7 @@ pm_memory_plan_make(const pm_graph *g, const pm_step_options *o, pm_arena *a, pm
 		*plan = kept;
 	else
 	{
-		plan->segments = o->checkpointing;
+		plan->segments = o->checkpointing && !o->products_stay;
 		plan->plain = kept.asked;
 	}
 	return PM_OK;

@@ -49,6 +49,7 @@ typedef struct pm_memory_plan
 				pair_weights;
 	pm_memory_run asked;		/* the passes as they were asked for */
 	pm_memory_run plain;		/* without checkpoints, which may take less at small batches; n_lines 0: there are no checkpoints */
+	double		again_share;	/* of the layers, those that are run as asked; the others are plain */
 	pm_memory_line update;		/* what tensors hold while weights are updated */
 	double		scratch;		/* of it, memory of the update's own */
 	double		standing;		/* gradients that are there before the step */
@@ -61,7 +62,7 @@ typedef struct pm_memory_plan
 	double		largest_per;	/* the largest output that grows with the batch, a sample */
 	bool		on_cpu;
 	bool		checkpoints;	/* segments, or attention alone, are run again: that was asked for, and takes less memory at a batch of 256 */
-	bool		segments;		/* of them, segments: whose checkpoints tp does not divide */
+	bool		segments;		/* of them, segments of which nothing stays: whose checkpoints tp does not divide */
 	double		pointwise_per;	/* data and results of all convolutions of single elements, a sample */
 	double		conv_fixed,		/* data and result of the largest convolution that needs copies of them */
 				conv_per;

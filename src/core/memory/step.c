@@ -370,7 +370,7 @@ find_last_uses(pm_step_build *b)
 	}
 	b->last_use[output] = g->n_nodes;	/* the loss */
 	for (int i = 0; i < g->n_nodes; i++)
-		b->expiring[i] = b->saved[i] = b->flow[i] = b->cast[i] = b->storage[i] = -1;
+		b->expiring[i] = b->saved[i] = b->flow[i] = b->cast[i] = b->storage[i] = b->stays[i] = -1;
 	for (int i = g->n_nodes - 1; i >= 0; i--)
 		if (b->last_use[i] < g->n_nodes)
 		{
@@ -383,7 +383,7 @@ static bool
 make_room(pm_step_build *b)
 {
 	int			n = b->g->n_nodes;
-	int32_t   **by_node[] = {&b->storage, &b->last_use, &b->expiring, &b->next_expiring, &b->saved, &b->flow, &b->cast};
+	int32_t   **by_node[] = {&b->storage, &b->last_use, &b->expiring, &b->next_expiring, &b->saved, &b->flow, &b->cast, &b->stays};
 
 	b->tensor_room = b->event_room = b->link_room = 4 * n + 64;
 	b->s->tensors = PM_NEW(b->arena, pm_memory_tensor, b->tensor_room);

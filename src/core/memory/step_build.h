@@ -65,6 +65,7 @@ typedef struct pm_step_build
 	int32_t    *saved;			/* links: what autograd keeps */
 	int32_t    *flow;			/* links: gradients of its output that have arrived */
 	int32_t    *cast;			/* links: its weights in 2 bytes */
+	int32_t    *stays;			/* its output, which is kept until the segment runs again; PM_NO_TENSOR: none is */
 
 	/* by node, where attention runs again; core NULL: it does not */
 	int32_t    *core;			/* the last product of the attention that a node is of, -1: of none */

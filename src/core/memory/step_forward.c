@@ -347,6 +347,45 @@ overwrites_input(const pm_step_build *b, int i)
 		pm_node_count(n, 1) == pm_node_count(&b->g->nodes[p], 1) && pm_node_count(n, 2) == pm_node_count(&b->g->nodes[p], 2);
 }
 
+/* Whether the output of a node is kept while others of its segment are computed again. */
+static bool
+is_dear(const pm_step_build *b, int i)
+{
+	pm_class	class = pm_op_class(b->g->nodes[i].op);
+
+	return b->o->products_stay && b->g->nodes[i].grad && (class == PM_CLASS_GEMM || class == PM_CLASS_CONV || class == PM_CLASS_RECURRENT);
+}
+
+/* The output of node i, by which it is known from now on. */
+static int32_t
+output_of(pm_step_build *b, int i)
+{
+	const pm_node *n = &b->g->nodes[i];
+
+	if (n->n_shapes > 1)
+		return pm_step_new_count(b, PM_MEMORY_ACTIVATIONS, pm_node_count_all(n, 1), n->batch_dim >= 0, b->size[i]);
+	return pm_step_new_like(b, PM_MEMORY_ACTIVATIONS, i, b->size[i]);
+}
+
+/* A product that stays is not computed again: its output is there, and the inputs are kept for the backward pass. */
+static void
+run_again(pm_step_build *b, int i)
+{
+	int32_t		in[MAX_CAST];
+	int32_t		made[MAX_CAST];
+	int			n_made = cast_inputs(b, i, pm_step_compute_size(b, i), in, made);
+
+	b->storage[i] = b->stays[i];
+	b->stays[i] = PM_NO_TENSOR;
+	cast_weights(b, i, pm_step_compute_size(b, i));
+	if (b->g->nodes[i].n_inputs <= MAX_CAST)
+		save_all(b, i, in);
+	for (int k = 0; k < n_made; k++)
+		pm_step_drop(b, made[k]);
+	if (b->g->nodes[i].attrs.frozen)
+		pm_step_drop_list(b, &b->cast[i]);
+}
+
 static void
 run_operator(pm_step_build *b, int i, bool keeping)
 {
@@ -365,10 +404,10 @@ run_operator(pm_step_build *b, int i, bool keeping)
 	if (overwrites_input(b, i))
 		pm_step_hold(b, b->storage[i] = b->storage[n->inputs[0]]);
 	else
-		b->storage[i] = n->n_shapes > 1 ?
-			pm_step_new_count(b, PM_MEMORY_ACTIVATIONS, pm_node_count_all(n, 1), n->batch_dim >= 0, b->size[i]) :
-			pm_step_new_like(b, PM_MEMORY_ACTIVATIONS, i, b->size[i]);
+		b->storage[i] = output_of(b, i);
 	pm_step_drop(b, blocked);
+	if (!keeping && is_dear(b, i))
+		pm_step_hold(b, b->stays[i] = b->storage[i]);
 	if (keeping && n->n_inputs <= MAX_CAST && (b->core == NULL || b->core[i] < 0 || b->core_runs_again))
 		save_all(b, i, in);
 	for (int k = 0; k < n_made; k++)
@@ -438,6 +477,8 @@ pm_step_forward(pm_step_build *b, int from, int to, bool keeping)
 			run_view(b, i);
 		else if (b->compiled != NULL)
 			run_compiled(b, i, keeping);
+		else if (keeping && b->stays[i] >= 0)
+			run_again(b, i);
 		else if (!is_batch(b, i) || b->storage[i] < 0)	/* a segment that runs again has its batch */
 			run_operator(b, i, keeping);
 		for (int e = b->expiring[i]; e >= 0; e = b->next_expiring[e])

@@ -64,16 +64,16 @@ add_operator(pm_buckets *b, const pm_skeleton *s, int i, pm_dtype dtype, const l
 
 /* Whether each GPU does all of it where layers are divided, as Megatron does: what works on all that a layer hands on. */
 static bool
-stays_whole(const pm_node *n, double activation)
+stays_whole(const pm_node *n, int norm, double activation)
 {
 	const char *name = pm_op_name(n->op);
 
-	return pm_node_is_norm(n) || ((strcmp(name, "Add") == 0 || strcmp(name, "Dropout") == 0) && pm_node_count(n, 1) == activation);
+	return norm == PM_NORM_OF_LAYER || norm == PM_NORM_BETWEEN || ((strcmp(name, "Add") == 0 || strcmp(name, "Dropout") == 0) && pm_node_count(n, 1) == activation);
 }
 
 /* Layers, and what one hands to the next: what the norms of a transformer put out. */
 static void
-count_layers(const pm_skeleton *s, pm_buckets *b)
+count_layers(const pm_skeleton *s, const uint8_t *norms, pm_buckets *b)
 {
 	int			last = -1;
 
@@ -81,14 +81,13 @@ count_layers(const pm_skeleton *s, pm_buckets *b)
 	{
 		const pm_node *n = &s->graph->nodes[s->dag.node[i]];
 
-		if (pm_node_is_norm(n))
-		{
+		if (norms[s->dag.node[i]] == PM_NORM_OF_LAYER || norms[s->dag.node[i]] == PM_NORM_BETWEEN)
 			b->activation = fmax(b->activation, pm_node_count(n, 1));
+		if (pm_node_is_norm(n))
 			last = i;
-		}
 	}
 	for (int i = 0; i <= last; i++)
-		if (stays_whole(&s->graph->nodes[s->dag.node[i]], b->activation))
+		if (stays_whole(&s->graph->nodes[s->dag.node[i]], norms[s->dag.node[i]], b->activation))
 			b->whole[s->token_of[i]]++;
 	for (int i = last + 1; last >= 0 && i < s->dag.n; i++)
 		b->head[s->token_of[i]]++;
@@ -103,7 +102,7 @@ count_layers(const pm_skeleton *s, pm_buckets *b)
  * does not reach what comes before the first trained weight.
  */
 static void
-count_again(const pm_skeleton *s, pm_buckets *b)
+count_again(const pm_skeleton *s, const uint8_t *norms, pm_buckets *b)
 {
 	int			product = -1;	/* the last so far */
 	int			before_norm = -1;	/* and the last before a norm */
@@ -126,13 +125,29 @@ count_again(const pm_skeleton *s, pm_buckets *b)
 			attended = true;
 			before_norm = -1;
 		}
-		else if (pm_node_is_norm(n))
+		else if (norms[s->dag.node[i]] == PM_NORM_OF_LAYER || (norms[s->dag.node[i]] == PM_NORM_BETWEEN && pm_node_count(n, 1) == b->activation))
 			before_norm = product;
 		else if (pm_op_class(n->op) == PM_CLASS_GEMM && n->n_weights > 0)
 			product = i;
 	}
 	if (attended && before_norm >= first)
 		b->again[s->token_of[before_norm]]--;
+}
+
+/* Operators whose results are kept where cheap ones are computed again: a product takes as long as many of the others. */
+static bool
+is_dear(const pm_node *n)
+{
+	pm_class	class = pm_op_class(n->op);
+
+	return class == PM_CLASS_GEMM || class == PM_CLASS_CONV || class == PM_CLASS_RECURRENT;
+}
+
+static void
+count_cheap(const pm_skeleton *s, pm_buckets *b)
+{
+	for (int i = 0; i < s->n; i++)
+		b->cheap[i] = is_dear(&s->graph->nodes[s->node[i]]) ? 0 : b->again[i];
 }
 
 /* Elements of keys and values: of what two operators read, by the numbers of these inputs. */
@@ -185,6 +200,7 @@ pm_buckets_build(const pm_skeleton *s, pm_dtype dtype, double bucket_mb, pm_aren
 {
 	int			room;
 	limits		l = limits_of(s->graph, dtype, bucket_mb, &room);
+	uint8_t    *norms = PM_NEW_PACKED(a, uint8_t, s->graph->n_nodes);
 	pm_code		rc;
 
 	*b = (pm_buckets) {.tokens = s->n, .bucket_mb = bucket_mb, .message_bytes = bucket_mb * MIB, .narrow = element_bytes(dtype) == 2};
@@ -196,9 +212,10 @@ pm_buckets_build(const pm_skeleton *s, pm_dtype dtype, double bucket_mb, pm_aren
 	b->head = PM_NEW_PACKED(a, float, s->n);
 	b->whole = PM_NEW_PACKED(a, float, s->n);
 	b->again = PM_NEW_PACKED(a, float, s->n);
+	b->cheap = PM_NEW_PACKED(a, float, s->n);
 	b->core = PM_NEW_PACKED(a, float, s->n);
 	b->attends = PM_NEW_PACKED(a, float, s->n);
-	if (b->frozen == NULL || b->expert == NULL || b->frozen_expert == NULL || b->again == NULL || b->core == NULL || b->attends == NULL || b->whole == NULL || b->bytes == NULL || b->done == NULL || b->head == NULL)
+	if (norms == NULL || b->frozen == NULL || b->expert == NULL || b->frozen_expert == NULL || b->again == NULL || b->cheap == NULL || b->core == NULL || b->attends == NULL || b->whole == NULL || b->bytes == NULL || b->done == NULL || b->head == NULL)
 		return pm_no_memory(st, a);
 	for (int i = s->dag.n - 1; i >= 0; i--)
 	{
@@ -207,10 +224,12 @@ pm_buckets_build(const pm_skeleton *s, pm_dtype dtype, double bucket_mb, pm_aren
 		if (add_operator(b, s, i, dtype, &l) && b->n < room - 1)
 			b->n++;
 	}
-	count_layers(s, b);
+	pm_norms_find(s->graph, norms);
+	count_layers(s, norms, b);
 	b->heads = pm_heads_of(s->graph);
 	b->experts = s->graph->experts;
-	count_again(s, b);
+	count_again(s, norms, b);
+	count_cheap(s, b);
 	count_fused(s, b);
 	if ((rc = count_core(s, a, b, st)) != PM_OK)
 		return rc;

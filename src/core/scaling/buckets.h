@@ -34,6 +34,7 @@ typedef struct pm_buckets
 	float	   *whole;			/* [tokens] copies that tensor parallelism does not divide: norms, and what is added or dropped between layers */
 	float	   *head;			/* [tokens] copies behind the last norm: what follows the layers */
 	float	   *again;			/* [tokens] copies that recomputing computes again, */
+	float	   *cheap;			/* [tokens] recomputing all but products and attention in one kernel, */
 	float	   *core;			/* [tokens] and recomputing attention alone */
 	float	   *attends;		/* [tokens] copies that compute attention, from the scores to the product with the values */
 	double		kv;				/* elements of one sample, keys and values of the layer with most */

@@ -124,8 +124,25 @@ pm_parallel_check_numbers(const pm_parallel *p, pm_status *st)
 	return PM_OK;
 }
 
-pm_code
-pm_layers_check(const pm_parallel *p, const pm_step_shape *s, pm_status *st)
+/* Of the layers of a GPU, how many are computed again. */
+static pm_code
+check_again_layers(const pm_parallel *p, int layers, pm_status *st)
+{
+	int			stage = p->again_layers > 0 ? pm_stage_layers(p, layers) : 0;
+
+	if (p->again_layers <= stage)
+		return PM_OK;
+	if (layers == 0)
+		pm_fail(st, PM_ERR_OPTION, "recompute_layers counts the layers of a transformer, and the graph has none");
+	else
+		pm_fail(st, PM_ERR_OPTION, "recompute_layers is %d, and a GPU has %d layers", p->again_layers, stage);
+	pm_detail(st, "Layers are counted by their softmax or attention operator. In a pipeline, they are those of one stage.");
+	pm_hint(st, "Leave recompute_layers out to compute all layers again.");
+	return PM_ERR_OPTION;
+}
+
+static pm_code
+check_layers(const pm_parallel *p, const pm_step_shape *s, pm_status *st)
 {
 	if (p->tp == 1 && p->pp == 1 && p->cp == 1)
 		return PM_OK;
@@ -138,6 +155,12 @@ pm_layers_check(const pm_parallel *p, const pm_step_shape *s, pm_status *st)
 	if (p->pp * p->interleave > s->layers)
 		return pm_fail(st, PM_ERR_OPTION, "pp times interleave is %d, and the graph has %d layers", p->pp * p->interleave, s->layers);
 	return PM_OK;
+}
+
+pm_code
+pm_layers_check(const pm_parallel *p, const pm_step_shape *s, pm_status *st)
+{
+	return check_layers(p, s, st) == PM_OK ? check_again_layers(p, s->layers, st) : PM_ERR_OPTION;
 }
 
 pm_code

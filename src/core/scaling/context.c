@@ -10,7 +10,7 @@ void
 pm_context_shape(const pm_step_shape *s, int cp, pm_step_shape *to)
 {
 	double		passes_ms;
-	double	   *parts[] = {&to->forward_ms, &to->backward_ms, &to->again_ms, &to->core_ms, &to->head_ms, &to->undivided_ms, &to->attend_ms, &to->attend_backward_ms, &to->activation_bytes, &to->sent_bytes, &to->returned_bytes};
+	double	   *parts[] = {&to->forward_ms, &to->backward_ms, &to->again_ms, &to->core_ms, &to->cheap_ms, &to->cheap_whole_ms, &to->head_ms, &to->undivided_ms, &to->attend_ms, &to->attend_backward_ms, &to->activation_bytes, &to->sent_bytes, &to->returned_bytes};
 
 	*to = *s;
 	for (int i = 0; i < (int) (sizeof(parts) / sizeof(parts[0])); i++)
@@ -37,7 +37,7 @@ pm_context_messages(const pm_step_shape *s, const pm_parallel *p, const pm_fabri
 	double		gather_ms = layers * pm_group_us(&g, PM_ALL_GATHER, bytes) * comm_factor / 1000;
 	double		scatter_ms = layers * pm_group_us(&g, PM_REDUCE_SCATTER, bytes) * comm_factor / 1000;
 	double		left_ms = left_behind(gather_ms, s->attend_ms * share, f);
-	int			gathers = p->recompute == PM_RECOMPUTE_LAYERS ? 2 : 1;	/* in forward passes, that of recomputing among them */
+	double		gathers = 1 + pm_again_share(p, s->layers);	/* in forward passes, that of recomputing among them */
 
 	return (pm_messages_ms) {
 		.all_ms = (gathers + 1) * gather_ms + scatter_ms,

@@ -49,7 +49,7 @@ layer_sums_ms(const division *d, double layers)
 
 /* Calls of collectives for each layer, in so many passes. */
 static double
-layer_calls(const pm_parallel *p, int passes)
+layer_calls(const pm_parallel *p, double passes)
 {
 	if (p->tp == 1)
 		return 0;
@@ -122,6 +122,13 @@ typedef struct stage_ms
 	double		head;
 } stage_ms;
 
+/* Of the forward pass, what is computed again where that is not whole layers. */
+static double
+again_in_part_ms(const pm_step_shape *s, const pm_parallel *p)
+{
+	return p->recompute == PM_RECOMPUTE_LAYERS ? 0 : pm_again_ms(s, p);
+}
+
 /* stretch: on computing. */
 static stage_ms
 stage_of(const division *d, double stage_layers, double stretch)
@@ -129,16 +136,17 @@ stage_of(const division *d, double stage_layers, double stretch)
 	const pm_step_shape *s = d->s;
 	const pm_parallel *p = d->p;
 	double		stage = stage_layers / s->layers;	/* share of the model */
-	int			passes = p->recompute == PM_RECOMPUTE_LAYERS ? 3 : 2;
-	double		core_ms = p->recompute == PM_RECOMPUTE_ATTENTION ? s->core_ms : 0;
+	double		again = pm_again_share(p, s->layers);
+	double		passes = 2 + again;
+	double		part_ms = again_in_part_ms(s, p);	/* of what is computed again, where that is not whole layers */
 	/* a pass of recomputing launches the kernels of the forward pass, a third of all, again */
-	double		floor_ms = s->launch_ms * (1 + (passes - 2) / 3.0) + (p->recompute == PM_RECOMPUTE_ATTENTION ? s->core_launch_ms : 0);
+	double		floor_ms = s->launch_ms * (1 + again / 3.0) + (p->recompute == PM_RECOMPUTE_ATTENTION ? s->core_launch_ms : p->recompute == PM_RECOMPUTE_CHEAP ? s->cheap_launch_ms : 0);
 	/*
 	 * The last stage has the head besides its layers, which is not computed again.  Its forward pass counts once too often among
 	 * the layers of all stages: without it, the steps of BigScience came out 9 instead of 6 % too short.
 	 */
-	double		whole_ms = p->sequence_parallel ? 0 : s->undivided_ms * (1 + (passes - 2) / 3.0);
-	double		layers_ms = ((s->forward_ms * (passes - 1) + s->backward_ms + core_ms - s->head_ms - whole_ms) / p->tp + whole_ms) * stage;
+	double		whole_ms = p->sequence_parallel ? 0 : s->undivided_ms * (1 + again / 3.0) + (p->recompute == PM_RECOMPUTE_CHEAP ? s->cheap_whole_ms : 0);
+	double		layers_ms = ((s->forward_ms * (passes - 1) + s->backward_ms + part_ms - s->head_ms - whole_ms) / p->tp + whole_ms) * stage;
 	double		gathers = p->sequence_parallel ? layer_collective_ms(d, PM_ALL_GATHER, stage_layers) : 0;
 	double		gathers_left = gathers_left_ms(d, gathers, s->backward_ms / p->tp * stage * stretch);
 	pm_messages_ms context = {0};
@@ -164,7 +172,7 @@ void
 pm_divided_step(const pm_step_shape *s, const pm_parallel *p, const pm_fabric *f, double comm_factor, pm_scaled *to)
 {
 	division	d = {s, p, f, comm_factor};
-	double		stage_layers = ceil((double) s->layers / (p->pp * p->interleave)) * p->interleave;
+	double		stage_layers = pm_stage_layers(p, s->layers);
 	double		stage = stage_layers / s->layers;	/* share of the model that the largest stage has */
 	double		stretch = f->compute_factor + f->straggler * sqrt(2 * log(p->world_size));
 	stage_ms	ms = stage_of(&d, stage_layers, stretch);
@@ -173,7 +181,6 @@ pm_divided_step(const pm_step_shape *s, const pm_parallel *p, const pm_fabric *f
 	double		gradients = gradients_ms(&d, stage);
 	double		update = s->update_ms * stage / p->tp / pm_updaters(p, s->gradient_bytes, s->expert_bytes);
 	double		working = fmax(ms.computed, ms.launches);
-	double		core_ms = p->recompute == PM_RECOMPUTE_ATTENTION ? s->core_ms : 0;
 
 	to->step_ms = micro * in_a_row(p) + gradients + update;
 	to->comm_ms = (ms.sums + ms.context + ms.experts + handing) * p->accumulation + gradients;
@@ -183,7 +190,7 @@ pm_divided_step(const pm_step_shape *s, const pm_parallel *p, const pm_fabric *f
 	to->contention_ms = 0;
 	to->bubble_ms = micro * (in_a_row(p) - p->accumulation);
 	to->update_ms = update;
-	pm_share_passes(s, p->recompute == PM_RECOMPUTE_LAYERS ? s->forward_ms : core_ms, (working + ms.head) * p->accumulation, to);
+	pm_share_passes(s, pm_again_share(p, s->layers) * s->forward_ms + again_in_part_ms(s, p), (working + ms.head) * p->accumulation, to);
 }
 
 void

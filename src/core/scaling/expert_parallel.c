@@ -6,10 +6,10 @@
 
 #include <math.h>
 
-static int
-passes(const pm_parallel *p)
+static double
+passes(const pm_step_shape *s, const pm_parallel *p)
 {
-	return p->recompute == PM_RECOMPUTE_LAYERS ? 3 : 2;
+	return 2 + pm_again_share(p, s->layers);
 }
 
 /* us in which the GPUs of a layer sum so many bytes. */
@@ -51,14 +51,14 @@ pm_expert_messages(const pm_step_shape *s, const pm_parallel *p, const pm_fabric
 	g = pm_group_of(p, f, p->ep, p->etp == 1 ? 1 : p->tp);
 	us = pm_group_us(&g, PM_ALL_TO_ALL, s->sent_bytes / s->expert_layers / p->tp) + pm_group_us(&g, PM_ALL_TO_ALL, s->returned_bytes / s->expert_layers / p->tp) +
 		longer_us(s, p, f, (s->sent_bytes + s->returned_bytes) / 2 / s->expert_layers);
-	ms = passes(p) * s->expert_layers * share * us * comm_factor / 1000;
+	ms = passes(s, p) * s->expert_layers * share * us * comm_factor / 1000;
 	return (pm_messages_ms) {.all_ms = ms,.left_ms = ms};
 }
 
 double
 pm_expert_calls(const pm_step_shape *s, const pm_parallel *p)
 {
-	return p->ep > 1 ? 2.0 * passes(p) * s->expert_layers : 0;
+	return p->ep > 1 ? 2.0 * passes(s, p) * s->expert_layers : 0;
 }
 
 double

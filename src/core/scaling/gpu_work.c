@@ -13,7 +13,9 @@ copies_again(const pm_buckets *b, const pm_tokens *work, const pm_parallel *p, i
 		return 0;
 	if (p->recompute == PM_RECOMPUTE_ATTENTION)
 		return b->core[i];
-	return p->tp > 1 || p->pp > 1 ? work->skeleton->copies[i] - b->head[i] : b->again[i];
+	if (p->recompute == PM_RECOMPUTE_CHEAP)
+		return b->cheap[i];
+	return pm_again_share(p, b->layers) * (p->tp > 1 || p->pp > 1 ? work->skeleton->copies[i] - b->head[i] : b->again[i]);
 }
 
 double

@@ -13,6 +13,7 @@ typedef enum pm_recompute
 {
 	PM_RECOMPUTE_NOTHING,
 	PM_RECOMPUTE_LAYERS,
+	PM_RECOMPUTE_CHEAP,			/* all but products and attention in one kernel */
 	PM_RECOMPUTE_ATTENTION		/* scores, softmax and their product with the values, where they are operators of their own */
 } pm_recompute;
 
@@ -29,6 +30,7 @@ typedef struct pm_parallel
 	int			pp;				/* groups of layers, one after the other on GPUs of their own (pipeline) */
 	int			interleave;		/* pieces that a GPU has of the pipeline */
 	pm_recompute recompute;
+	int			again_layers;	/* with PM_RECOMPUTE_LAYERS, of the layers of a GPU, how many; 0: all */
 	bool		sequence_parallel;	/* between the products of a layer, each of its tp GPUs has a part of the sequence */
 	int			cp;				/* GPUs that share each sequence, in all layers (context parallel) */
 	int			shard;			/* copies that divide what zero divides, each group of so many alike (HSDP); 0: all */
@@ -44,6 +46,27 @@ typedef struct pm_parallel
 #define PM_MAX_CP			1024
 #define PM_MAX_EP			1024
 #define PM_PARALLEL_NONE {.world_size = 1, .accumulation = 1, .bucket_mb = PM_BUCKET_MB_USUAL, .tp = 1, .pp = 1, .interleave = 1, .cp = 1}
+
+/* Layers of the GPU that has most of so many. */
+static inline int
+pm_stage_layers(const pm_parallel *p, int layers)
+{
+	int			pieces = p->pp * p->interleave;
+
+	return (layers + pieces - 1) / pieces * p->interleave;
+}
+
+/* Share of its layers that a GPU computes again. layers: of the model; 0: it has none. */
+static inline double
+pm_again_share(const pm_parallel *p, int layers)
+{
+	int			stage;
+
+	if (p->recompute != PM_RECOMPUTE_LAYERS || p->again_layers == 0)
+		return p->recompute == PM_RECOMPUTE_LAYERS ? 1 : 0;
+	stage = pm_stage_layers(p, layers);
+	return p->again_layers < stage ? (double) p->again_layers / stage : 1;
+}
 
 /* Copies of the model that train on different samples. */
 #define PM_REPLICAS(p) ((p)->world_size / ((p)->tp * (p)->pp * (p)->cp))
@@ -91,7 +114,10 @@ typedef struct pm_step_shape
 				update_ms;		/* which zero divides among the GPUs; the three add up to step_ms */
 	double		again_ms;		/* of the forward pass, what is computed again where activations are not kept, */
 	double		core_ms,		/* and where only those of attention are not, */
-				core_launch_ms; /* whose kernels take so long to launch */
+				core_launch_ms; /* whose kernels take so long to launch, */
+	double		cheap_ms,		/* and where only those of cheap operators are not, */
+				cheap_whole_ms, /* of it, what every GPU does in full with tensor parallelism, */
+				cheap_launch_ms;
 	int			expert_layers;	/* that have experts; the model is that of a GPU, with its experts alone */
 	double		sent_bytes,		/* of a batch, what comes to the experts of all layers, */
 				returned_bytes;	/* and goes back from them */
@@ -120,6 +146,7 @@ pm_stretch_passes(pm_step_shape *s, double by)
 	s->backward_ms *= by;
 	s->again_ms *= by;
 	s->core_ms *= by;
+	s->cheap_ms *= by;
 	for (int k = 0; k < s->n; k++)
 		s->bucket_ms[k] *= by;
 	s->step_ms = s->forward_ms + s->backward_ms + s->update_ms;
@@ -143,7 +170,18 @@ pm_weights_travelling(const pm_step_shape *s, const pm_parallel *p)
 static inline double
 pm_again_ms(const pm_step_shape *s, const pm_parallel *p)
 {
-	return p->recompute == PM_RECOMPUTE_LAYERS ? s->again_ms : p->recompute == PM_RECOMPUTE_ATTENTION ? s->core_ms : 0;
+	switch (p->recompute)
+	{
+		case PM_RECOMPUTE_NOTHING:
+			return 0;
+		case PM_RECOMPUTE_LAYERS:
+			return pm_again_share(p, s->layers) * s->again_ms;
+		case PM_RECOMPUTE_CHEAP:
+			return s->cheap_ms;
+		case PM_RECOMPUTE_ATTENTION:
+			return s->core_ms;
+	}
+	return 0;
 }
 
 /* passes_ms become those of *to, if the backward pass has again_ms of the forward pass besides. */

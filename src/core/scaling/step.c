@@ -249,6 +249,7 @@ pm_step_shape_of(const pm_buckets *b, const pm_tokens *work, int64_t batch, doub
 	to->sent_bytes = b->experts.sent * batch * (work->dtype == PM_FP32 || work->dtype == PM_TF32 ? 4 : 2);
 	to->returned_bytes = b->experts.returned * batch * (work->dtype == PM_FP32 || work->dtype == PM_TF32 ? 4 : 2);
 	to->gradient_bytes = to->expert_bytes = to->frozen_bytes = to->head_ms = to->undivided_ms = to->again_ms = to->core_ms = to->core_launch_ms = 0;
+	to->cheap_ms = to->cheap_whole_ms = to->cheap_launch_ms = 0;
 	to->attend_ms = to->attend_backward_ms = 0;
 	for (int i = 0; i < work->n; i++)
 	{
@@ -258,9 +259,12 @@ pm_step_shape_of(const pm_buckets *b, const pm_tokens *work, int64_t batch, doub
 		to->undivided_ms += b->whole[i] * both_ms;
 		to->again_ms += b->again[i] * pm_forward_us(work, i) * ms.passes_us_ms;
 		to->core_ms += b->core[i] * pm_forward_us(work, i) * ms.passes_us_ms;
+		to->cheap_ms += b->cheap[i] * pm_forward_us(work, i) * ms.passes_us_ms;
+		to->cheap_whole_ms += fmin(b->cheap[i], b->whole[i]) * pm_forward_us(work, i) * ms.passes_us_ms;
 		to->attend_ms += b->attends[i] * pm_forward_us(work, i) * ms.passes_us_ms;
 		to->attend_backward_ms += b->attends[i] * pm_backward_us(work, i) * ms.passes_us_ms;
 		to->core_launch_ms += b->core[i] * (work->kernels[i] - work->backward_kernels[i]) * PM_LEAST_LAUNCH_US / 1000;
+		to->cheap_launch_ms += b->cheap[i] * (work->kernels[i] - work->backward_kernels[i]) * PM_LEAST_LAUNCH_US / 1000;
 	}
 	to->launch_ms = fmin(work->n_kernels * PM_LEAST_LAUNCH_US / 1000, ms.forward_ms + ms.backward_ms);
 	for (int k = 0; k < b->n; k++)

@@ -72,7 +72,7 @@ pm_answer_key_make(const pm_asked_words *q, pm_answer_key *key)
 	key->parallel[7] = q->parallel.shard;
 	/* what divides the experts alike may send otherwise */
 	key->parallel[8] = q->parallel.ep > 1 || q->parallel.etp > 0 ? -(2 * PM_MAX_TP * q->parallel.ep + q->parallel.etp) : pm_expert_part(q);
-	key->parallel[9] = 128 * q->parallel.compile + 32 * q->parallel.zero + 16 * q->parallel.master_weights + 8 * q->parallel.compress + 4 * q->parallel.sequence_parallel + q->parallel.recompute;
+	key->parallel[9] = 256 * q->parallel.again_layers + 128 * q->parallel.compile + 32 * q->parallel.zero + 16 * q->parallel.master_weights + 8 * q->parallel.compress + 4 * q->parallel.sequence_parallel + q->parallel.recompute;
 	key->bucket_mb = (float) q->parallel.bucket_mb;
 	return put_word(key, &at, q->gpu) && put_word(key, &at, q->dtype) && put_word(key, &at, q->layout) &&
 		put_word(key, &at, q->optimizer) && put_word(key, &at, q->mode) &&

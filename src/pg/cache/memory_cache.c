@@ -27,7 +27,8 @@ pm_memory_options_key(const pm_step_options *o)
 		(o->fused_attention ? 1u << 18 : 0) | (o->on_cpu ? 1u << 19 : 0) |
 		(o->softmax_keeps_input ? 1u << 20 : 0) | (o->fused_update ? 1u << 21 : 0) |
 		(o->masked_attention ? 1u << 22 : 0) | (o->inference ? 1u << 23 : 0) |
-		(o->attention_again ? 1u << 24 : 0) | (o->compile ? 1u << 25 | (o->recomputes_less ? 1u << 26 : 0) : 0);
+		(o->attention_again ? 1u << 24 : 0) | (o->compile ? 1u << 25 | (o->recomputes_less ? 1u << 26 : 0) : 0) |
+		(o->products_stay ? 1u << 27 : 0);
 }
 
 int
