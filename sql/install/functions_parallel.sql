@@ -3,7 +3,7 @@
 -- Not BEGIN ATOMIC, which would tie the columns of a table to the function.
 CREATE FUNCTION perfmodel.gpus_of_machine(gpu text, world_size integer, nodes integer, cluster text) RETURNS integer
     LANGUAGE sql STABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp AS $$
-    SELECT coalesce(ceil($2::float8 / $3), (SELECT c.gpus_per_node FROM perfmodel.cluster AS c WHERE c.name = $4), ceil($2::float8 / perfmodel.fewest_nodes(perfmodel.find_gpu($1), $2)), $2)::integer;
+    SELECT coalesce(ceil($2::float8 / nullif($3, 0)), (SELECT c.gpus_per_node FROM perfmodel.cluster AS c WHERE c.name = $4), ceil($2::float8 / perfmodel.fewest_nodes(perfmodel.find_gpu($1), $2)), $2)::integer;
 $$;
 COMMENT ON FUNCTION perfmodel.gpus_of_machine(text, integer, integer, text) IS
     'GPUs that a machine has, or that a step on world_size GPUs has on each of its nodes; for best_parallel()';
@@ -35,7 +35,7 @@ CREATE FUNCTION perfmodel.parallel_choices(graph_id bigint, gpu text, total_batc
 BEGIN ATOMIC
     WITH given AS MATERIALIZED (
         -- what is no such number stays in parallel, and is refused there
-        SELECT f.key, CASE WHEN f.value::text ~ '^[1-9][0-9]{0,5}$' THEN f.value::text::integer ELSE 1 END AS size
+        SELECT f.key, CASE WHEN f.value::text ~ '^[1-9][0-9]{0,5}(\.0+)?$' THEN f.value::text::numeric::integer ELSE 1 END AS size
         FROM jsonb_each($12) AS f WHERE f.key IN ('tp', 'cp', 'pp', 'ep', 'accumulation', 'micro_batches')
     ), sizes AS MATERIALIZED (
         SELECT s.member, s.size FROM perfmodel.parallel_sizes($1, $2, $4, $5, $6, $7, $8, $9, $10, $11) AS s WHERE s.member NOT IN (SELECT g.key FROM given AS g)
@@ -50,7 +50,7 @@ BEGIN ATOMIC
     ), batches AS (
         SELECT d.*, b.batch
         FROM divided AS d, (SELECT min(g.size) FROM given AS g WHERE g.key IN ('accumulation', 'micro_batches')) AS g (accumulation),
-             LATERAL (SELECT n FROM generate_series(1, 16) AS n UNION SELECT (2 ^ n)::integer FROM generate_series(5, 12) AS n UNION SELECT d.samples UNION SELECT d.samples / g.accumulation) AS b (batch)
+             LATERAL (SELECT n FROM generate_series(1, least(d.samples, 4096)) AS n UNION SELECT d.samples UNION SELECT d.samples / g.accumulation) AS b (batch)
         WHERE b.batch >= 1 AND d.samples % b.batch = 0 AND d.samples / b.batch = coalesce(g.accumulation, d.samples / b.batch)
     )
     SELECT ARRAY[b.tp, b.cp, b.pp, b.ep, z.zero], b.batch::integer,
@@ -88,7 +88,9 @@ BEGIN ATOMIC
         WHERE p.step_ms IS NOT NULL
     ), checked AS MATERIALIZED (
         -- what cannot be asked at all is an error: that of the choice that says least
-        SELECT perfmodel.require(EXISTS (SELECT FROM choices), format('total_batch %s cannot be divided among %s GPUs', $3, $4),
+        SELECT CASE WHEN $13 <> '{}' AND NOT EXISTS (SELECT FROM choices) THEN
+                   perfmodel.predict_train_time($1, $2, 1, $5, $6, $7, $8, $10, world_size => $4, nodes => $11, cluster => $12, parallel => $13) END AS given_ms,
+               perfmodel.require(EXISTS (SELECT FROM choices), format('total_batch %s cannot be divided among %s GPUs', $3, $4),
                                  'Each copy of the model needs a whole number of samples, and tp, pp and cp, which make copies fewer, need the layers of a transformer.') AS divisible,
                CASE WHEN NOT EXISTS (SELECT FROM possible) THEN
                    (SELECT perfmodel.predict_train_time($1, $2, c.batch, $5, $6, $7, $8, $10, world_size => $4, nodes => $11, cluster => $12, parallel => c.parallel)
@@ -99,17 +101,27 @@ BEGIN ATOMIC
         FROM possible AS p, LATERAL perfmodel.predict_memory($1, $2, p.batch, $5, $6, $7, $10, world_size => $4, parallel => p.parallel) AS m
         -- of two that take the same time, the one that says less
         ORDER BY p.division, m.fits IS FALSE, CASE WHEN m.fits IS FALSE THEN m.peak_mb ELSE p.step_ms END, length(p.parallel::text), p.parallel
+    ), better AS MATERIALIZED (
+        -- a division is not worth a hundredth of the time: of one that divides less
+        SELECT s.division AS less, j.division AS more, s.step_ms <= j.step_ms AS faster
+        FROM judged AS s JOIN judged AS j
+             ON s.division <> j.division AND s.division[1] <= j.division[1] AND s.division[2] <= j.division[2] AND s.division[3] <= j.division[3]
+                AND s.division[4] <= j.division[4] AND s.division[5] <= j.division[5] AND s.step_ms <= 1.01 * j.step_ms
+        WHERE s.fits IS NOT FALSE AND j.fits IS NOT FALSE
+    ), best AS MATERIALIZED (
+        SELECT j.division FROM judged AS j WHERE j.fits IS NOT FALSE AND j.division NOT IN (SELECT b.more FROM better AS b)
+    ), others AS MATERIALIZED (
+        -- and those whose better ones have better ones in turn, so that small losses do not add up
+        SELECT b.more AS division FROM better AS b GROUP BY b.more HAVING bool_and(b.less NOT IN (SELECT o.division FROM best AS o))
+    ), kept AS (
+        SELECT o.division FROM best AS o
+        UNION ALL SELECT o.division FROM others AS o WHERE NOT EXISTS (SELECT FROM better AS b WHERE b.more = o.division AND b.faster AND b.less IN (SELECT r.division FROM others AS r))
     )
-    SELECT row_number() OVER best, j.batch, j.parallel, j.step_ms, j.step_ms_low, j.step_ms_high, j.samples_per_s, j.peak_mb, j.fits, j.p_fits, j.in_domain,
+    SELECT row_number() OVER fastest, j.batch, j.parallel, j.step_ms, j.step_ms_low, j.step_ms_high, j.samples_per_s, j.peak_mb, j.fits, j.p_fits, j.in_domain,
            nullif(concat_ws('; ', CASE WHEN bool_and(j.fits IS FALSE) OVER () THEN 'no division fits into the memory of the GPU: those that need least come first' END, j.note), '')
     FROM checked AS c JOIN judged AS j ON c.divisible AND c.impossible_ms IS NULL
-    -- a division is not worth a hundredth of the time: one that divides less is there in its place
-    WHERE j.fits IS FALSE
-          OR NOT EXISTS (SELECT FROM judged AS s
-                         WHERE s.fits IS NOT FALSE AND s.step_ms <= 1.01 * j.step_ms AND s.division <> j.division
-                               AND s.division[1] <= j.division[1] AND s.division[2] <= j.division[2] AND s.division[3] <= j.division[3]
-                               AND s.division[4] <= j.division[4] AND s.division[5] <= j.division[5])
-    WINDOW best AS (ORDER BY j.fits IS FALSE, CASE WHEN j.fits IS FALSE THEN j.peak_mb ELSE j.step_ms END, length(j.parallel::text), j.parallel)
+    WHERE j.division IN (SELECT k.division FROM kept AS k) OR NOT EXISTS (SELECT FROM judged AS s WHERE s.fits IS NOT FALSE)
+    WINDOW fastest AS (ORDER BY j.fits IS FALSE, CASE WHEN j.fits IS FALSE THEN j.peak_mb ELSE j.step_ms END, length(j.parallel::text), j.parallel)
     ORDER BY 1
     LIMIT $14;
 END;
