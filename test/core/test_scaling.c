@@ -365,29 +365,29 @@ test_small_work(void)
 	double		whole_ms = shape.undivided_ms;
 
 	shape.launch_ms = 30;
-	pm_step_shape_small(20, 0, &p, &shape);
+	pm_step_shape_small(20, 1, &p, &shape);
 	CHECK(shape.launch_ms == 30);
-	pm_step_shape_small(50, 0, &p, &shape);
+	pm_step_shape_small(50, 1, &p, &shape);
 	CHECK(shape.launch_ms == 50);
-	pm_step_shape_small(500, 0, &p, &shape);
+	pm_step_shape_small(500, 1, &p, &shape);
 	CHECK(shape.launch_ms == passes_ms && shape.forward_ms + shape.backward_ms == passes_ms);
 	/* of a fourth of the work, passes take a third of the time, and the update a fourth */
 	shape.head_ms = 9;
-	pm_step_shape_small(0, passes_ms / 3 + shape.update_ms / 4, &p, &shape);
+	pm_step_shape_small(0, pm_small_stretch(passes_ms / 3 + shape.update_ms / 4, &p, &shape), &p, &shape);
 	CHECK_NEAR(shape.forward_ms + shape.backward_ms, 4 * passes_ms / 3, 1e-9);
 	CHECK_NEAR(shape.head_ms, 12, 1e-9);
 	CHECK_NEAR(shape.undivided_ms, 4 * whole_ms / 3, 1e-9);
 	/* what each GPU does in full does not become small */
 	shape = transformer();
 	p.sequence_parallel = false;
-	pm_step_shape_small(0, passes_ms / 3 + shape.update_ms / 4, &p, &shape);
+	pm_step_shape_small(0, pm_small_stretch(passes_ms / 3 + shape.update_ms / 4, &p, &shape), &p, &shape);
 	CHECK(whole_ms > 0 && shape.undivided_ms == whole_ms);
 	CHECK_NEAR(shape.forward_ms + shape.backward_ms, 4 * (passes_ms - whole_ms) / 3 + whole_ms, 1e-9);
 	/* GPUs that share sequences divide it, too */
 	shape = transformer();
 	p.tp = 1;
 	p.cp = 4;
-	pm_step_shape_small(0, passes_ms / 3 + shape.update_ms / 4, &p, &shape);
+	pm_step_shape_small(0, pm_small_stretch(passes_ms / 3 + shape.update_ms / 4, &p, &shape), &p, &shape);
 	CHECK_NEAR(shape.undivided_ms, 4 * whole_ms / 3, 1e-9);
 }
 

@@ -276,12 +276,17 @@ pm_step_shape_of(const pm_buckets *b, const pm_tokens *work, int64_t batch, doub
 	}
 }
 
+double
+pm_small_stretch(double part_ms, const pm_parallel *p, const pm_step_shape *s)
+{
+	return fmax((part_ms * p->tp * p->cp - s->update_ms) / (s->forward_ms + s->backward_ms), 1);
+}
+
 void
-pm_step_shape_small(double launch_ms, double part_ms, const pm_parallel *p, pm_step_shape *to)
+pm_step_shape_small(double launch_ms, double stretch, const pm_parallel *p, pm_step_shape *to)
 {
 	double		passes_ms = to->forward_ms + to->backward_ms;
 	double		whole_ms = p->tp > 1 && !p->sequence_parallel ? fmin(to->undivided_ms, passes_ms) : 0;
-	double		stretch = fmax((part_ms * p->tp * p->cp - to->update_ms) / passes_ms, 1);
 
 	to->launch_ms = fmin(fmax(to->launch_ms, launch_ms), passes_ms);
 	pm_stretch_passes(to, stretch + (1 - stretch) * whole_ms / passes_ms);

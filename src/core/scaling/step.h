@@ -10,11 +10,17 @@
 void		pm_step_shape_of(const pm_buckets *b, const pm_tokens *work, int64_t batch, double step_ms, pm_step_shape *to);
 
 /*
- * What a predictor says of small work, in place of what the shape takes: a step in which no operator has work on the device takes
- * launch_ms, and one in which each has the part of it that a GPU of p gets, part_ms.  Passes are not shorter than their launches,
- * and a GPU's part of them takes at least its part of their time.  What every GPU does in full stays as it is.
+ * How much longer than its part of the time of the passes of s a GPU of p needs for its part of their work, if a step in which each
+ * operator has this part of its work takes part_ms; at least 1.
  */
-void		pm_step_shape_small(double launch_ms, double part_ms, const pm_parallel *p, pm_step_shape *to);
+double		pm_small_stretch(double part_ms, const pm_parallel *p, const pm_step_shape *s);
+
+/*
+ * What a predictor says of small work, in place of what the shape takes: a step in which no operator has work on the device takes
+ * launch_ms, and stretch is that of pm_small_stretch().  Passes are not shorter than their launches.  What every GPU does in full
+ * stays as it is.
+ */
+void		pm_step_shape_small(double launch_ms, double stretch, const pm_parallel *p, pm_step_shape *to);
 
 /*
  * The step of p (checked) whose shape on one GPU is s.  comm_factor: on the
