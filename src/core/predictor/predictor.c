@@ -419,8 +419,10 @@ pm_predictor_share(const pm_predictor *p, pm_prepared *x, const pm_sample *s, do
 	pm_code		rc;
 
 	*share = by;
-	if (x->state == NULL || (rc = put_on_bench(x, s, st)) != PM_OK)
-		return x->state == NULL ? PM_OK : rc;
+	if (x->state == NULL)
+		return PM_OK;
+	if ((rc = put_on_bench(x, s, st)) != PM_OK)
+		return rc;
 	all_ms = p->kind->predict_prepared(p, x->state, work);
 	pm_tokens_scale_device(work, by);
 	/* nobody is to take it for the work of s */
