@@ -97,6 +97,13 @@ SELECT perfmodel.load_graph(perfmodel.decoder_graph('narrow layers', 4, 256, 8, 
 SELECT member, min(p.step_ms / s.step_ms) FILTER (WHERE batch = 1) > 0.9 AS launched, max(p.step_ms / s.step_ms) FILTER (WHERE batch = 4096) < 0.75 AS divided
 FROM unnest('{tp,cp}'::text[]) AS member, unnest('{4,8}'::int[]) AS n, unnest('{1,4096}'::int[]) AS batch, perfmodel.predict(:t, 'A100-SXM4-80GB', batch, 'amp') AS s,
      LATERAL perfmodel.predict(:t, 'A100-SXM4-80GB', batch, 'amp', world_size => 8, parallel => jsonb_build_object(member, n)) AS p GROUP BY member ORDER BY 1;
+-- changes keep that: a fused update does not change the passes, and saves no more than on one GPU
+SELECT member, bool_and(c.before - c.after BETWEEN 0 AND 1.000001 * (o.before - o.after)) AS saves
+FROM unnest('{tp,cp}'::text[]) AS member, unnest('{4,8}'::int[]) AS n, unnest('{1,64,4096}'::int[]) AS batch,
+     LATERAL (SELECT max(step_ms) FILTER (WHERE change = 'none') AS before, max(step_ms) FILTER (WHERE change <> 'none') AS after
+              FROM perfmodel.what_if_change(:t, 'A100-SXM4-80GB', batch, '{fused optimizer}', 'amp')) AS o,
+     LATERAL (SELECT max(step_ms) FILTER (WHERE change = 'none') AS before, max(step_ms) FILTER (WHERE change <> 'none') AS after
+              FROM perfmodel.what_if_change(:t, 'A100-SXM4-80GB', batch, '{fused optimizer}', 'amp', world_size => 8, parallel => jsonb_build_object(member, n))) AS c GROUP BY member ORDER BY 1;
 ROLLBACK;
 
 -- one that is made inactive by hand no longer answers, in this session neither

@@ -3,7 +3,7 @@
 -- Not BEGIN ATOMIC, which would tie the columns of a table to the function.
 CREATE FUNCTION perfmodel.gpus_of_machine(gpu text, world_size integer, nodes integer, cluster text) RETURNS integer
     LANGUAGE sql STABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp AS $$
-    SELECT coalesce(ceil($2::float8 / $3), (SELECT c.gpus_per_node FROM perfmodel.cluster AS c WHERE c.name = $4), ceil($2::float8 / perfmodel.fewest_nodes(perfmodel.find_gpu($1), $2)), $2)::integer;
+    SELECT coalesce(ceil($2::float8 / nullif($3, 0)), (SELECT c.gpus_per_node FROM perfmodel.cluster AS c WHERE c.name = $4), ceil($2::float8 / perfmodel.fewest_nodes(perfmodel.find_gpu($1), $2)), $2)::integer;
 $$;
 COMMENT ON FUNCTION perfmodel.gpus_of_machine(text, integer, integer, text) IS
     'GPUs that a machine has, or that a step on world_size GPUs has on each of its nodes; for best_parallel()';
@@ -35,7 +35,7 @@ CREATE FUNCTION perfmodel.parallel_choices(graph_id bigint, gpu text, total_batc
 BEGIN ATOMIC
     WITH given AS MATERIALIZED (
         -- what is no such number stays in parallel, and is refused there
-        SELECT f.key, CASE WHEN f.value::text ~ '^[1-9][0-9]{0,5}$' THEN f.value::text::integer ELSE 1 END AS size
+        SELECT f.key, CASE WHEN f.value::text ~ '^[1-9][0-9]{0,5}(\.0+)?$' THEN f.value::text::numeric::integer ELSE 1 END AS size
         FROM jsonb_each($12) AS f WHERE f.key IN ('tp', 'cp', 'pp', 'ep', 'accumulation', 'micro_batches')
     ), sizes AS MATERIALIZED (
         SELECT s.member, s.size FROM perfmodel.parallel_sizes($1, $2, $4, $5, $6, $7, $8, $9, $10, $11) AS s WHERE s.member NOT IN (SELECT g.key FROM given AS g)
@@ -50,7 +50,7 @@ BEGIN ATOMIC
     ), batches AS (
         SELECT d.*, b.batch
         FROM divided AS d, (SELECT min(g.size) FROM given AS g WHERE g.key IN ('accumulation', 'micro_batches')) AS g (accumulation),
-             LATERAL (SELECT n FROM generate_series(1, 16) AS n UNION SELECT (2 ^ n)::integer FROM generate_series(5, 12) AS n UNION SELECT d.samples UNION SELECT d.samples / g.accumulation) AS b (batch)
+             LATERAL (SELECT n FROM generate_series(1, least(d.samples, 4096)) AS n UNION SELECT d.samples UNION SELECT d.samples / g.accumulation) AS b (batch)
         WHERE b.batch >= 1 AND d.samples % b.batch = 0 AND d.samples / b.batch = coalesce(g.accumulation, d.samples / b.batch)
     )
     SELECT ARRAY[b.tp, b.cp, b.pp, b.ep, z.zero], b.batch::integer,
@@ -59,7 +59,7 @@ BEGIN ATOMIC
                'sequence_parallel', nullif(b.tp > 1, false), 'interleave', nullif(i.interleave, 1),
                CASE WHEN b.pp > 1 AND $12 -> 'accumulation' IS NULL OR $12 -> 'micro_batches' IS NOT NULL THEN 'micro_batches' ELSE 'accumulation' END,
                nullif(b.samples / b.batch, 1))) || $12
-    FROM batches AS b, generate_series(0, 3) AS z (zero), (VALUES (NULL::jsonb), ('"attention"'), ('true')) AS r (recompute), unnest('{1,2,4}'::integer[]) AS i (interleave)
+    FROM batches AS b, generate_series(0, 3) AS z (zero), (VALUES (NULL::jsonb), ('"attention"'), ('"cheap"'), ('true')) AS r (recompute), unnest('{1,2,4}'::integer[]) AS i (interleave)
     -- with a pipeline, weights are whole on each GPU, and gradients are added up over many batches
     WHERE (z.zero = 0 OR b.copies * b.cp > 1) AND (z.zero < 2 OR b.pp = 1) AND (i.interleave = 1 OR b.pp > 1)
           AND ($12 -> 'zero' IS NULL OR z.zero = 0) AND ($12 -> 'recompute' IS NULL OR r.recompute IS NULL) AND ($12 -> 'interleave' IS NULL OR i.interleave = 1);
@@ -88,7 +88,9 @@ BEGIN ATOMIC
         WHERE p.step_ms IS NOT NULL
     ), checked AS MATERIALIZED (
         -- what cannot be asked at all is an error: that of the choice that says least
-        SELECT perfmodel.require(EXISTS (SELECT FROM choices), format('total_batch %s cannot be divided among %s GPUs', $3, $4),
+        SELECT CASE WHEN $13 <> '{}' AND NOT EXISTS (SELECT FROM choices) THEN
+                   perfmodel.predict_train_time($1, $2, 1, $5, $6, $7, $8, $10, world_size => $4, nodes => $11, cluster => $12, parallel => $13) END AS given_ms,
+               perfmodel.require(EXISTS (SELECT FROM choices), format('total_batch %s cannot be divided among %s GPUs', $3, $4),
                                  'Each copy of the model needs a whole number of samples, and tp, pp and cp, which make copies fewer, need the layers of a transformer.') AS divisible,
                CASE WHEN NOT EXISTS (SELECT FROM possible) THEN
                    (SELECT perfmodel.predict_train_time($1, $2, c.batch, $5, $6, $7, $8, $10, world_size => $4, nodes => $11, cluster => $12, parallel => c.parallel)
@@ -99,17 +101,25 @@ BEGIN ATOMIC
         FROM possible AS p, LATERAL perfmodel.predict_memory($1, $2, p.batch, $5, $6, $7, $10, world_size => $4, parallel => p.parallel) AS m
         -- of two that take the same time, the one that says less
         ORDER BY p.division, m.fits IS FALSE, CASE WHEN m.fits IS FALSE THEN m.peak_mb ELSE p.step_ms END, length(p.parallel::text), p.parallel
+    ), fitting AS MATERIALIZED (
+        -- what takes no longer and divides no more is there in its place
+        SELECT j.*, j.step_ms <= 1.02 * min(j.step_ms) OVER () AS near
+        FROM judged AS j
+        WHERE j.fits IS NOT FALSE
+              AND NOT EXISTS (SELECT FROM judged AS s
+                              WHERE s.fits IS NOT FALSE AND s.step_ms <= j.step_ms AND s.division <> j.division AND s.division[1] <= j.division[1] AND s.division[2] <= j.division[2]
+                                    AND s.division[3] <= j.division[3] AND s.division[4] <= j.division[4] AND s.division[5] <= j.division[5])
+    ), kept AS (
+        -- predictions do not tell 2 % apart: of the fastest, that which divides least
+        SELECT f.*, CASE WHEN f.near THEN f.division[1]::float8 * f.division[2] * f.division[3] * f.division[4] * (1 + f.division[5]) ELSE 'Infinity' END AS place, NULL AS remark FROM fitting AS f
+        UNION ALL
+        SELECT j.*, false, j.peak_mb, 'no division fits into the memory of the GPU: those that need least come first'
+        FROM judged AS j WHERE NOT EXISTS (SELECT FROM fitting)
     )
-    SELECT row_number() OVER best, j.batch, j.parallel, j.step_ms, j.step_ms_low, j.step_ms_high, j.samples_per_s, j.peak_mb, j.fits, j.p_fits, j.in_domain,
-           nullif(concat_ws('; ', CASE WHEN bool_and(j.fits IS FALSE) OVER () THEN 'no division fits into the memory of the GPU: those that need least come first' END, j.note), '')
-    FROM checked AS c JOIN judged AS j ON c.divisible AND c.impossible_ms IS NULL
-    -- a division is not worth 2 % of the time: one that divides less is there in its place
-    WHERE j.fits IS FALSE
-          OR NOT EXISTS (SELECT FROM judged AS s
-                         WHERE s.fits IS NOT FALSE AND s.step_ms <= 1.02 * j.step_ms AND s.division <> j.division
-                               AND s.division[1] <= j.division[1] AND s.division[2] <= j.division[2] AND s.division[3] <= j.division[3]
-                               AND s.division[4] <= j.division[4] AND s.division[5] <= j.division[5])
-    WINDOW best AS (ORDER BY j.fits IS FALSE, CASE WHEN j.fits IS FALSE THEN j.peak_mb ELSE j.step_ms END, length(j.parallel::text), j.parallel)
+    SELECT row_number() OVER fastest, k.batch, k.parallel, k.step_ms, k.step_ms_low, k.step_ms_high, k.samples_per_s, k.peak_mb, k.fits, k.p_fits, k.in_domain,
+           nullif(concat_ws('; ', k.remark, k.note), '')
+    FROM checked AS c JOIN kept AS k ON c.divisible AND c.given_ms IS NULL AND c.impossible_ms IS NULL
+    WINDOW fastest AS (ORDER BY k.place, k.step_ms, length(k.parallel::text), k.parallel)
     ORDER BY 1
     LIMIT $14;
 END;

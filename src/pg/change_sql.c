@@ -127,8 +127,7 @@ time_after(const pm_asked_words *q, pm_change change, const pm_gpu *other, doubl
 	/* shapes are those of the slim graph, the parts above those of the whole one */
 	if (!pm_question_resolve(q, &asked, &p))
 		pm_problem_raise(&p);
-	pm_shape_of(&asked, before_ms, &shape);
-	pm_change_shape(change, after_ms, &shape);
+	pm_changed_shape_of(&asked, change, before_ms, after_ms, &shape);
 	if (pm_division_check(&asked.parallel, &shape, &st) != PM_OK)
 		pm_raise(&st);
 	pm_scaled_step(&shape, &asked.parallel, asked.fabric, 1, &scaled);

@@ -101,7 +101,7 @@ shape_at(const one_gpu *g, double step_ms, pm_step_shape *to)
 {
 	pm_step_shape_of(g->buckets, g->work, g->batch, step_ms, to);
 	if (g->launch_share > 0)
-		pm_step_shape_small(g->launch_share * step_ms, g->part_share * step_ms, g->cp, to);
+		pm_step_shape_small(g->launch_share * step_ms, pm_small_stretch(g->part_share * step_ms, g->cp, to), to);
 }
 
 void
@@ -120,6 +120,20 @@ pm_shape_of(pm_asked *q, double step_ms, pm_step_shape *to)
 	one_gpu		g = on_one_gpu(q, pm_prepared_get(q));
 
 	shape_at(&g, step_ms, to);
+}
+
+void
+pm_changed_shape_of(pm_asked *q, pm_change change, double before_ms, double after_ms, pm_step_shape *to)
+{
+	one_gpu		g = on_one_gpu(q, pm_prepared_get(q));
+	double		stretch;
+
+	pm_step_shape_of(g.buckets, g.work, g.batch, before_ms, to);
+	stretch = pm_small_stretch(g.part_share * before_ms, g.cp, to);
+	/* the change is one of the step on one GPU: what small work takes comes on top */
+	pm_change_shape(change, after_ms, to);
+	if (g.launch_share > 0)
+		pm_step_shape_small(g.launch_share * before_ms, stretch, to);
 }
 
 void

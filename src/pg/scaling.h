@@ -6,6 +6,7 @@
 
 #include "cache/answer.h"
 #include "cache/prepared_cache.h"
+#include "change/change.h"
 #include "problem.h"
 
 /*
@@ -18,6 +19,8 @@ extern bool pm_scale_answer(pm_asked *q, pm_prepared *x, pm_answer *a, pm_proble
 extern void pm_note_work(pm_asked *q, pm_prepared *x, pm_answer *a);
 /* Fill *to from the step of q on one GPU, which takes step_ms. Puts the slim graph into q. Raises. */
 extern void pm_shape_of(pm_asked *q, double step_ms, pm_step_shape *to);
+/* The same after a change, with which it takes after_ms. */
+extern void pm_changed_shape_of(pm_asked *q, pm_change change, double before_ms, double after_ms, pm_step_shape *to);
 /* Fill *s: the step of q on its GPUs, if it takes step_ms on one, where its shape is *shape. Puts the slim graph into q. Raises. */
 extern void pm_scale_step(pm_asked *q, double step_ms, pm_step_shape *shape, pm_scaled *s);
 

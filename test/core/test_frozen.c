@@ -357,6 +357,43 @@ test_sparse(void)
 	}
 }
 
+/* A table that two nodes read, each with attributes of its own; head: the second is a product. */
+static const pm_graph *
+read_twice(const char *first, const char *second, bool head)
+{
+	graph_text	t;
+	int			x,
+				y;
+
+	text_start(&t, "twice", "table");
+	x = text_node(&t, "'op':'Input','inputs':[],'shape':[1,%d],'batch_dim':0", LOOKED_UP);
+	y = text_node(&t, "'op':'Gather','inputs':[%d],'shape':[1,%d,%d],'batch_dim':0,'weights':[[%d,%d]],'attrs':{%s}", x, LOOKED_UP, WIDTH, WORDS, WIDTH, first);
+	if (head)
+		(void) text_node(&t, "'op':'Gemm','inputs':[%d],'shape':[1,%d,%d],'batch_dim':0,'weights':[[%d,%d]],'attrs':{'tied':1%s}", y, LOOKED_UP, WORDS, WORDS, WIDTH, second);
+	else
+		(void) text_node(&t, "'op':'Gather','inputs':[%d],'shape':[1,%d,%d],'batch_dim':0,'weights':[[%d,%d]],'attrs':{'tied':1%s}", x, LOOKED_UP, WIDTH, WORDS, WIDTH, second);
+	return text_finish(&t, &arena);
+}
+
+/* A table has a full gradient if one of its readers has, and none if it is frozen. */
+static void
+test_sparse_for_all(void)
+{
+	const uint64_t dense = read_twice("", "", false)->structure;
+	const pm_graph *g = read_twice("'sparse':1", ",'sparse':1", false);
+
+	CHECK_EQ(g->sparse, (double) WORDS * WIDTH);
+	CHECK(g->structure != dense);
+	CHECK(read_twice("'sparse':1", "", false)->structure == dense);
+	CHECK(read_twice("", ",'sparse':1", false)->structure == dense);
+	g = read_twice("'sparse':1", ",'sparse':1", true);
+	CHECK_EQ(g->sparse, 0);
+	CHECK(!g->nodes[1].attrs.sparse && g->structure == read_twice("", "", true)->structure);
+	g = read_twice("'sparse':1,'frozen':1", ",'sparse':1,'frozen':1", false);
+	CHECK_EQ(g->sparse, 0);
+	CHECK(g->structure == read_twice("'frozen':1", ",'frozen':1", false)->structure);
+}
+
 int
 main(void)
 {
@@ -368,6 +405,7 @@ main(void)
 	test_memory();
 	test_messages();
 	test_sparse();
+	test_sparse_for_all();
 	pm_arena_release(&arena);
 	return check_done("frozen");
 }

@@ -364,18 +364,19 @@ test_small_work(void)
 	double		whole_ms = shape.undivided_ms;
 
 	shape.launch_ms = 30;
-	pm_step_shape_small(20, 0, 4, &shape);
+	pm_step_shape_small(20, 1, &shape);
 	CHECK(shape.launch_ms == 30);
-	pm_step_shape_small(50, 0, 4, &shape);
+	pm_step_shape_small(50, 1, &shape);
 	CHECK(shape.launch_ms == 50);
-	pm_step_shape_small(500, 0, 4, &shape);
+	pm_step_shape_small(500, 1, &shape);
 	CHECK(shape.launch_ms == passes_ms && shape.forward_ms + shape.backward_ms == passes_ms);
 	/* of a fourth of the samples, passes take a third of the time, and the update a fourth */
 	shape.head_ms = 9;
-	pm_step_shape_small(0, passes_ms / 3 + shape.update_ms / 4, 4, &shape);
+	pm_step_shape_small(0, pm_small_stretch(passes_ms / 3 + shape.update_ms / 4, 4, &shape), &shape);
 	CHECK_NEAR(shape.forward_ms + shape.backward_ms, 4 * passes_ms / 3, 1e-9);
 	CHECK_NEAR(shape.head_ms, 12, 1e-9);
 	CHECK_NEAR(shape.undivided_ms, 4 * whole_ms / 3, 1e-9);
+	CHECK(pm_small_stretch(0, 4, &shape) == 1);
 }
 
 /* Four GPUs a layer that divide the sequence, too: 12 ms of norms and sums are theirs by parts, and each sum is two collectives. */

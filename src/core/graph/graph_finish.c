@@ -344,6 +344,24 @@ count_params(pm_graph *g, const pm_node *n)
 		g->sparse += count;
 }
 
+/* A gradient is sparse if a trained table has it, and all that read the table have such: with a full one, the sum is full. */
+static void
+settle_sparse(pm_graph *g)
+{
+	for (int i = 0; i < g->n_nodes; i++)
+	{
+		pm_node    *n = &g->nodes[i];
+
+		n->attrs.sparse = pm_node_sparse(n) && pm_op_row_of(n->op)->back == PM_BACK_TABLE;
+	}
+	for (int i = 0; i < g->n_nodes; i++)
+		if (g->nodes[i].attrs.tied >= 0 && !g->nodes[i].attrs.sparse)
+			g->nodes[g->nodes[i].attrs.tied].attrs.sparse = false;
+	for (int i = 0; i < g->n_nodes; i++)
+		if (g->nodes[i].attrs.tied >= 0 && !g->nodes[g->nodes[i].attrs.tied].attrs.sparse)
+			g->nodes[i].attrs.sparse = false;
+}
+
 static pm_code
 derive(pm_graph *g, const pm_arena *a, pm_status *st)
 {
@@ -360,13 +378,14 @@ derive(pm_graph *g, const pm_arena *a, pm_status *st)
 			return PM_CANCELLED;
 		n->op = find_op(&cache, n->op_name);
 		n->view |= pm_op_detaches(n->op);
-		n->attrs.sparse &= pm_op_row_of(n->op)->back == PM_BACK_TABLE;
 		n->grad = has_grad(g, n);
 		n->memory = touched(g, i);
 		if (n->op == PM_OP_UNKNOWN && !n->view)
 			g->n_unknown++;
-		count_params(g, n);
 	}
+	settle_sparse(g);
+	for (int i = 0; i < g->n_nodes; i++)
+		count_params(g, &g->nodes[i]);
 	return PM_OK;
 }
 

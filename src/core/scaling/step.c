@@ -280,11 +280,16 @@ pm_step_shape_of(const pm_buckets *b, const pm_tokens *work, int64_t batch, doub
 	}
 }
 
+double
+pm_small_stretch(double part_ms, int cp, const pm_step_shape *s)
+{
+	return fmax((part_ms * cp - s->update_ms) / (s->forward_ms + s->backward_ms), 1);
+}
+
 void
-pm_step_shape_small(double launch_ms, double part_ms, int cp, pm_step_shape *to)
+pm_step_shape_small(double launch_ms, double stretch, pm_step_shape *to)
 {
 	double		passes_ms = to->forward_ms + to->backward_ms;
-	double		stretch = fmax((part_ms * cp - to->update_ms) / passes_ms, 1);
 
 	to->launch_ms = fmin(fmax(to->launch_ms, launch_ms), passes_ms);
 	pm_stretch_passes(to, stretch);
