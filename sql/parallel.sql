@@ -11,7 +11,7 @@ SELECT g, member, array_agg(size ORDER BY size) AS sizes
 FROM unnest(ARRAY[:h, :e, :a]::bigint[], '{heads,experts,convolutions}'::text[]) AS u (id, g), LATERAL perfmodel.parallel_sizes(u.id, 'T4', 24, 4, 'any', 'fp32', 'nchw', NULL, 'roof', 'adamw') GROUP BY 1, 2 ORDER BY 1, 2;
 
 -- each answer is what predict() and predict_memory() say of it, about as many samples as were asked for, the fastest first, but for those within 2 % of it
-SELECT n, g, total, count(*) AS answers, array_agg(DISTINCT b.step_ms = p.step_ms AND b.step_ms_low = p.step_ms_low AND b.step_ms_high = p.step_ms_high AND b.samples_per_s = p.samples_per_s AND b.in_domain = p.in_domain AND b.note = p.note) AS predicted,
+SELECT n, g, total, count(*) AS answers, array_agg(DISTINCT b.step_ms = p.step_ms AND b.step_ms_low = p.step_ms_low AND b.step_ms_high = p.step_ms_high AND b.samples_per_s = p.samples_per_s AND b.in_domain = p.in_domain AND right(b.note, length(p.note)) = p.note) AS predicted,
        array_agg(DISTINCT b.peak_mb = m.peak_mb AND b.fits = m.fits AND b.p_fits = m.p_fits) AS memory, array_agg(DISTINCT perfmodel.total_batch(b.batch, n, b.parallel) = total) AS samples,
        array_agg(DISTINCT b.step_ms >= b.before OR b.step_ms <= 1.02 * b.least AND b.before <= 1.02 * b.least) FILTER (WHERE b.before IS NOT NULL) AS in_order, array_agg(b.rank ORDER BY b.rank) = array_agg(o ORDER BY o) AS ranks
 FROM (VALUES (24, :h, 'heads', 240), (8, :h, 'heads', 4), (8, :e, 'experts', 64), (8, :a, 'convolutions', 64), (1, :h, 'heads', 6), (5, :h, 'heads', 35)) AS q (n, id, g, total),
@@ -52,6 +52,10 @@ FROM unnest(ARRAY['{}', '{"zero": 1, "master_weights": true}', '{"tp": 4}', '{"p
 -- nothing fits: those that need least
 SELECT count(*) AS answers, bool_or(fits) AS fits, bool_and(note LIKE 'no division fits%') AS said, array_agg(peak_mb ORDER BY rank) = array_agg(peak_mb ORDER BY peak_mb) AS in_order
 FROM perfmodel.best_parallel(:h, 'T4', 8000000, 1, predictor => 'roof', fixed => '{"accumulation": 1}');
+
+-- a total batch of which not all copies can have a part
+SELECT total, bool_and(note LIKE 'total_batch % is no multiple of world_size 8, %') AS said, bool_or(note LIKE 'total_batch%') AS sometimes
+FROM unnest('{64,60}'::int[]) AS total, LATERAL perfmodel.best_parallel(:h, 'T4', total, 8, predictor => 'roof') GROUP BY 1 ORDER BY 1;
 
 -- what cannot be asked
 SELECT count(*) FROM perfmodel.best_parallel(NULL, 'T4', 8, 8);

@@ -111,7 +111,9 @@ BEGIN ATOMIC
                                     AND s.division[3] <= j.division[3] AND s.division[4] <= j.division[4] AND s.division[5] <= j.division[5])
     ), kept AS (
         -- predictions do not tell 2 % apart: of the fastest, that which divides least
-        SELECT f.*, CASE WHEN f.near THEN f.division[1]::float8 * f.division[2] * f.division[3] * f.division[4] * (1 + f.division[5]) ELSE 'Infinity' END AS place, NULL AS remark FROM fitting AS f
+        SELECT f.*, CASE WHEN f.near THEN f.division[1]::float8 * f.division[2] * f.division[3] * f.division[4] * (1 + f.division[5]) ELSE 'Infinity' END AS place,
+               CASE WHEN $3 % nullif($4, 0) <> 0 THEN format('total_batch %s is no multiple of world_size %s, so that divisions with more copies of the model are left out', $3, $4) END AS remark
+        FROM fitting AS f
         UNION ALL
         SELECT j.*, false, j.peak_mb, 'no division fits into the memory of the GPU: those that need least come first'
         FROM judged AS j WHERE NOT EXISTS (SELECT FROM fitting)

@@ -499,7 +499,7 @@ has_units_for(const pm_question *q, pm_problem *p)
 		return true;
 	*p = (pm_problem) {
 		"unknown_dtype", ERRCODE_INVALID_PARAMETER_VALUE, psprintf("gpu \"%s\" has no units for dtype fp8", pm_shown_name(pm_from_core(q->gpu->name))),
-		"Cards of compute capability 8.9 and more have them, such as L4, L40S, H100 and B200.", "Ask for amp, bf16 or fp16."
+		"Cards of compute capability 8.9 and more have them, such as L4, L40S, H100 and B200.", "Ask for amp. perfmodel.gpu_formats(gpu) lists the formats of a device."
 	};
 	return false;
 }
