@@ -91,6 +91,16 @@ ROLLBACK;
 SELECT gpu, perfmodel.predict_train_time(:g, gpu, 32, 'tf32') = perfmodel.predict_train_time(:g, gpu, 32, 'fp32') AS same
 FROM unnest('{T4,A100-SXM4-80GB}'::text[]) AS gpu;
 
+-- an optimizer makes a step longer, however GPUs divide its work, and one with more states by more
+BEGIN;
+SELECT perfmodel.load_graph(perfmodel.decoder_graph('many weights', 8, 4096, 32, 512, 32000, 'llama')) AS t \gset
+SELECT gpu, bool_and(n.ms <= s.ms AND s.ms <= a.ms) AS in_order, bool_and(a.ms > n.ms) AS longer
+FROM unnest('{H100-SXM5-80GB,A100-SXM4-80GB,T4}'::text[]) AS gpu, unnest(ARRAY['{}', '{"zero": 1}', '{"zero": 3}', '{"tp": 8}', '{"pp": 4}']) AS how,
+     LATERAL (SELECT perfmodel.predict_train_time(:t, gpu, 2, 'amp', optimizer => 'none', world_size => 32, parallel => how::jsonb) AS ms) AS n,
+     LATERAL (SELECT perfmodel.predict_train_time(:t, gpu, 2, 'amp', optimizer => 'sgd', world_size => 32, parallel => how::jsonb) AS ms) AS s,
+     LATERAL (SELECT perfmodel.predict_train_time(:t, gpu, 2, 'amp', optimizer => 'adamw', world_size => 32, parallel => how::jsonb) AS ms) AS a GROUP BY gpu ORDER BY 1;
+ROLLBACK;
+
 -- what the processor launches is not divided: a small batch takes as long on GPUs that share its layers or sequences, a large one much less
 BEGIN;
 SELECT perfmodel.load_graph(perfmodel.decoder_graph('narrow layers', 4, 256, 8, 64, 1000)) AS t \gset

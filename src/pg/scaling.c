@@ -72,6 +72,7 @@ typedef struct one_gpu
 	int			cp;
 	double		launch_share;	/* of its time, what the processor needs whatever part of the work a GPU has; 0: nobody shares it */
 	double		part_share;		/* of its time, what a batch of 1 / cp of the samples takes */
+	double		update_share;	/* of its time, what the update adds; NaN: not known, or each GPU updates all weights */
 } one_gpu;
 
 #define HARDLY_ANY	1e-6		/* of the work of an operator; logarithms are taken of it */
@@ -79,7 +80,7 @@ typedef struct one_gpu
 static one_gpu
 on_one_gpu(pm_asked *q, pm_prepared *x)
 {
-	one_gpu		g = {.buckets = pm_buckets_get(q, q->parallel.bucket_mb), .batch = q->sample.query.batch, .cp = q->parallel.cp, .part_share = 1};
+	one_gpu		g = {.buckets = pm_buckets_get(q, q->parallel.bucket_mb), .batch = q->sample.query.batch, .cp = q->parallel.cp, .part_share = 1, .update_share = NAN};
 	const pm_predictor *p = q->ref.predictor;
 	pm_status	st = {PM_OK};
 
@@ -91,6 +92,10 @@ on_one_gpu(pm_asked *q, pm_prepared *x)
 		(pm_predictor_share(p, x, &q->sample, HARDLY_ANY, &g.launch_share, &st) != PM_OK ||
 		 (g.cp > 1 && pm_predictor_share(p, x, &q->sample, 1.0 / g.cp, &g.part_share, &st) != PM_OK)))
 		pm_raise(&st);
+	/* where GPUs divide the update, its part of the step must be what a step without an optimizer is shorter by */
+	if ((q->parallel.zero > 0 || q->parallel.tp > 1 || q->parallel.pp > 1) &&
+		pm_predictor_update_share(p, x, &q->sample, &g.update_share, &st) != PM_OK)
+		pm_raise(&st);
 	g.work = work_of(q, x);
 	return g;
 }
@@ -100,6 +105,7 @@ static void
 shape_at(const one_gpu *g, double step_ms, pm_step_shape *to)
 {
 	pm_step_shape_of(g->buckets, g->work, g->batch, step_ms, to);
+	pm_step_shape_update(g->update_share * step_ms, to);
 	if (g->launch_share > 0)
 		pm_step_shape_small(g->launch_share * step_ms, pm_small_stretch(g->part_share * step_ms, g->cp, to), to);
 }
@@ -129,6 +135,7 @@ pm_changed_shape_of(pm_asked *q, pm_change change, double before_ms, double afte
 	double		stretch;
 
 	pm_step_shape_of(g.buckets, g.work, g.batch, before_ms, to);
+	pm_step_shape_update(g.update_share * before_ms, to);
 	stretch = pm_small_stretch(g.part_share * before_ms, g.cp, to);
 	/* the change is one of the step on one GPU: what small work takes comes on top */
 	pm_change_shape(change, after_ms, to);

@@ -223,6 +223,39 @@ test_launch_share(void)
 	}
 }
 
+/* What an update adds: nothing without an optimizer, more with Adam than with plain SGD.  Asking for it leaves the answers as they are. */
+static void
+test_update_share(void)
+{
+	const pm_optimizer optimizers[] = {PM_OPT_NONE, PM_SGD, PM_ADAM};
+	const pm_graph *g = make_net(&arena, "of many weights", 64, 4, 8, 1);
+
+	for (int kind = 0; kind < 4; kind++)
+	{
+		pm_predictor p = some_predictor(kind % 3, kind == 3);
+		double		last = -1;
+
+		for (int i = 0; i < 3; i++)
+		{
+			pm_sample	row = make_sample(g, make_skeleton(g, true, &arena), 8, 0);
+			pm_prepared x;
+			double		ms;
+			double		again;
+			double		share;
+
+			row.query.optimizer = optimizers[i];
+			CHECK_EQ(pm_predictor_prepare(&p, &row, &arena, &arena, NULL, &x, NULL), PM_OK);
+			CHECK_EQ(pm_predictor_predict_prepared(&p, &x, &row, &arena, &ms, NULL), PM_OK);
+			CHECK_EQ(pm_predictor_update_share(&p, &x, &row, &share, NULL), PM_OK);
+			CHECK_EQ(pm_predictor_predict_prepared(&p, &x, &row, &arena, &again, NULL), PM_OK);
+			CHECK(again == ms);
+			CHECK(kind == 0 ? share > last && share < 1 : isnan(share));
+			CHECK(i > 0 || kind > 0 || share == 0);
+			last = share;
+		}
+	}
+}
+
 /*
  * Merged, attention sees one token with a multiplicity instead of copies at
  * different places.  The kinds that only add up do not notice; for mdot the
@@ -258,6 +291,7 @@ main(void)
 	test_no_framework("torch 2", "torch 1");
 	test_no_framework("torch 2 compiled", "torch 1");
 	test_launch_share();
+	test_update_share();
 	test_merged_against_unmerged();
 	pm_arena_release(&arena);
 	return check_done("kinds");

@@ -379,6 +379,25 @@ test_small_work(void)
 	CHECK(pm_small_stretch(0, 4, &shape) == 1);
 }
 
+/* An update that adds less to the step than its traffic is less of it; what it had more is in the passes.  Of one that is not known, nothing changes. */
+static void
+test_small_update(void)
+{
+	pm_step_shape shape = transformer();
+	double		step_ms = shape.step_ms;
+	double		update_ms = shape.update_ms;
+
+	shape.head_ms = 9;
+	pm_step_shape_update(NAN, &shape);
+	pm_step_shape_update(2 * update_ms, &shape);
+	CHECK(shape.update_ms == update_ms && shape.head_ms == 9 && shape.step_ms == step_ms);
+	pm_step_shape_update(update_ms / 4, &shape);
+	CHECK(shape.update_ms == update_ms / 4);
+	CHECK_NEAR(shape.step_ms, step_ms, 1e-9);
+	CHECK_NEAR(shape.forward_ms + shape.backward_ms, step_ms - update_ms / 4, 1e-9);
+	CHECK_NEAR(shape.head_ms, 9 * (step_ms - update_ms / 4) / (step_ms - update_ms), 1e-9);
+}
+
 /* Four GPUs a layer that divide the sequence, too: 12 ms of norms and sums are theirs by parts, and each sum is two collectives. */
 static void
 test_sequence_parallel(void)
@@ -632,6 +651,7 @@ main(void)
 	test_refused();
 	test_divided();
 	test_small_work();
+	test_small_update();
 	test_sequence_parallel();
 	test_attention_again();
 	test_groups_share_adapters();

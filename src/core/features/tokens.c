@@ -603,3 +603,16 @@ pm_tokens_scale_device(pm_tokens *t, double by)
 	for (int i = 0; i < 3 * t->n; i++)
 		t->phase_us[i] *= by;
 }
+
+void
+pm_tokens_drop_update(pm_tokens *t)
+{
+	for (int i = 0; i < t->n; i++)
+	{
+		double		update_us = t->phase_us[3 * i + 2];
+
+		t->memory_us[i] = fmax(t->memory_us[i] - update_us, 0);
+		t->roofline_us[i] = fmax(t->roofline_us[i] - update_us, 0);
+		t->phase_us[3 * i + 2] = t->table_us[i] = 0;
+	}
+}

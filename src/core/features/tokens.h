@@ -45,6 +45,9 @@ typedef struct pm_tokens
 /* Let all operators have `by` times (above 0) their work on the device; what the processor launches stays. Features and totals stay, too. */
 void		pm_tokens_scale_device(pm_tokens *t, double by);
 
+/* Leave out the traffic of the optimizer's update. Features and totals stay. */
+void		pm_tokens_drop_update(pm_tokens *t);
+
 /* Number of a type of tokens, 0 to pm_type_count() - 1: the operator, or for a convolution its kind. */
 int			pm_type_id(int op, pm_conv_kind conv);
 int			pm_type_count(void);

@@ -126,6 +126,8 @@ pm_code		pm_predictor_judge_prepared(const pm_predictor *p, pm_prepared *x, cons
  * learned of small work and of launches.  by itself: the kind does not say.  x was prepared for s at any batch.
  */
 pm_code		pm_predictor_share(const pm_predictor *p, pm_prepared *x, const pm_sample *s, double by, double *share, pm_status *st);
+/* *share: of the answer to s, what the optimizer's update adds to it, 0..1; NaN: the kind does not say. */
+pm_code		pm_predictor_update_share(const pm_predictor *p, pm_prepared *x, const pm_sample *s, double *share, pm_status *st);
 /* The work of s; x was prepared for s at any batch. *work is on the bench, and valid until the bench is used for another question. */
 pm_code		pm_predictor_work(pm_prepared *x, const pm_sample *s, const pm_tokens **work, pm_status *st);
 

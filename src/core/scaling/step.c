@@ -280,6 +280,29 @@ pm_step_shape_of(const pm_buckets *b, const pm_tokens *work, int64_t batch, doub
 	}
 }
 
+/* The passes take so many times as long, and all that is a part of them. */
+static void
+stretch_all(double stretch, pm_step_shape *to)
+{
+	pm_stretch_passes(to, stretch);
+	to->head_ms *= stretch;
+	to->undivided_ms *= stretch;
+	to->attend_ms *= stretch;
+	to->attend_backward_ms *= stretch;
+}
+
+void
+pm_step_shape_update(double update_ms, pm_step_shape *to)
+{
+	double		passes_ms = to->forward_ms + to->backward_ms;
+	double		more_ms = to->update_ms - update_ms;
+
+	if (!(more_ms > 0 && passes_ms > 0))
+		return;
+	to->update_ms = update_ms;
+	stretch_all((passes_ms + more_ms) / passes_ms, to);
+}
+
 double
 pm_small_stretch(double part_ms, int cp, const pm_step_shape *s)
 {
@@ -289,14 +312,8 @@ pm_small_stretch(double part_ms, int cp, const pm_step_shape *s)
 void
 pm_step_shape_small(double launch_ms, double stretch, pm_step_shape *to)
 {
-	double		passes_ms = to->forward_ms + to->backward_ms;
-
-	to->launch_ms = fmin(fmax(to->launch_ms, launch_ms), passes_ms);
-	pm_stretch_passes(to, stretch);
-	to->head_ms *= stretch;
-	to->undivided_ms *= stretch;
-	to->attend_ms *= stretch;
-	to->attend_backward_ms *= stretch;
+	to->launch_ms = fmin(fmax(to->launch_ms, launch_ms), to->forward_ms + to->backward_ms);
+	stretch_all(stretch, to);
 }
 
 /*
