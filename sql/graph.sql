@@ -219,7 +219,7 @@ SELECT nr, what, perfmodel.decoder_graph(what, '{"model_type": "qwen3_moe", "hid
 FROM (VALUES (1, 'usual', '{}'::jsonb), (2, 'bias', '{"attention_bias": true}'), (3, 'steps', '{"num_experts": 4, "num_experts_per_tok": 2, "moe_intermediate_size": 32, "decoder_sparse_step": 2}'),
              (4, 'listed', '{"num_experts": 4, "num_experts_per_tok": 2, "moe_intermediate_size": 32, "mlp_only_layers": [0, 1, 3]}'), (5, 'dense', '{"num_experts": 4, "num_experts_per_tok": 2, "moe_intermediate_size": 32, "first_k_dense_replace": 3}'),
              (6, 'late windows', '{"sliding_window": 8, "use_sliding_window": true, "max_window_layers": 1}'), (7, 'typed', '{"sliding_window": 8, "layer_types": ["full_attention", "sliding_attention"]}'),
-             (8, 'partly turned', '{"partial_rotary_factor": 0.5}'), (9, 'partly, as Transformers 5 writes it', '{"rope_parameters": {"rope_theta": 10000, "partial_rotary_factor": 0.25}}')) AS v(nr, what, more);
+             (8, 'partly turned', '{"partial_rotary_factor": 0.5}'), (10, 'named', '{"num_experts": 4, "num_experts_per_tok": 2, "moe_intermediate_size": 32, "mlp_layer_types": ["dense", "sparse", "sparse", "dense"]}'), (9, 'partly, as Transformers 5 writes it', '{"rope_parameters": {"rope_theta": 10000, "partial_rotary_factor": 0.25}}')) AS v(nr, what, more);
 SELECT count(perfmodel.load_graph(doc)) AS loaded FROM variant;
 SELECT what, params, (SELECT string_agg(coalesce(n#>>'{attrs,window}', n#>>'{weights,0,0}', n->>'op'), ' ' ORDER BY e.nr) FROM jsonb_array_elements(doc->'nodes') WITH ORDINALITY AS e(n, nr)
                       WHERE n->>'op' IN ('Attention', 'Concat') OR (n->>'module' ~ 'feed.(gate|router)$' AND n ? 'weights')) AS ops

@@ -335,7 +335,7 @@ BEGIN
     IF wrong IS NOT NULL THEN
         RAISE EXCEPTION '"%" of the configuration is %', wrong, left((c->wrong)::text, 64) USING ERRCODE = 'invalid_parameter_value', HINT = 'It is true or false.';
     END IF;
-    SELECT m INTO wrong FROM unnest('{layer_types,mlp_only_layers,moe_layers,no_rope_layers}'::text[]) AS m WHERE jsonb_typeof(c->m) <> 'array' LIMIT 1;
+    SELECT m INTO wrong FROM unnest('{layer_types,mlp_layer_types,mlp_only_layers,moe_layers,no_rope_layers}'::text[]) AS m WHERE jsonb_typeof(c->m) <> 'array' LIMIT 1;
     IF wrong IS NOT NULL THEN
         RAISE EXCEPTION '"%" of the configuration is %', wrong, left((c->wrong)::text, 64) USING ERRCODE = 'invalid_parameter_value', HINT = 'It is an array, with one element for each layer or for each that it names.';
     END IF;
@@ -373,7 +373,7 @@ DECLARE
 BEGIN
     IF n < perfmodel.decoder_size(c, '{first_k_dense_replace}', 0, 0, 1000) OR n % perfmodel.decoder_size(c, '{moe_layer_freq}', 1, 1, 1000) <> 0
        OR (n + 1) % perfmodel.decoder_size(c, '{decoder_sparse_step,interleave_moe_layer_step}', 1, 1, 1000) <> 0
-       OR coalesce(c->'mlp_only_layers', '[]') @> to_jsonb(n) OR NOT coalesce(nullif(c->'moe_layers', 'null'), to_jsonb(n)) @> to_jsonb(n) THEN
+       OR coalesce(c->'mlp_only_layers', '[]') @> to_jsonb(n) OR coalesce(c->'mlp_layer_types'->>n::integer = 'dense', false) OR NOT coalesce(nullif(c->'moe_layers', 'null'), to_jsonb(n)) @> to_jsonb(n) THEN
         experts := NULL;
     END IF;
     IF experts IS NULL THEN
