@@ -215,21 +215,34 @@ CREATE TEMP TABLE adapted AS SELECT name, perfmodel.decoder_graph(name || ' lora
 SELECT name, perfmodel.load_graph(doc) > 0 AS loaded, (SELECT count(*) FROM jsonb_array_elements(doc->'nodes') AS n WHERE n->>'op' = 'Dropout') AS adapters FROM adapted ORDER BY name;
 -- which layers have experts, and which a window; biases; heads that are partly turned; a model that sees, too
 CREATE TEMP TABLE variant AS
-SELECT nr, what, perfmodel.decoder_graph(what, '{"model_type": "qwen3_moe", "hidden_size": 64, "num_hidden_layers": 4, "num_attention_heads": 4, "num_key_value_heads": 2, "head_dim": 32, "intermediate_size": 96, "vocab_size": 100}' || more, 16) AS doc
+SELECT nr, what, perfmodel.decoder_graph(what, '{"model_type": "qwen3_moe", "hidden_size": 64, "num_hidden_layers": 4, "num_attention_heads": 4, "num_key_value_heads": 2, "head_dim": 32, "intermediate_size": 96, "num_experts": 0, "vocab_size": 100}' || more, 16) AS doc
 FROM (VALUES (1, 'usual', '{}'::jsonb), (2, 'bias', '{"attention_bias": true}'), (3, 'steps', '{"num_experts": 4, "num_experts_per_tok": 2, "moe_intermediate_size": 32, "decoder_sparse_step": 2}'),
              (4, 'listed', '{"num_experts": 4, "num_experts_per_tok": 2, "moe_intermediate_size": 32, "mlp_only_layers": [0, 1, 3]}'), (5, 'dense', '{"num_experts": 4, "num_experts_per_tok": 2, "moe_intermediate_size": 32, "first_k_dense_replace": 3}'),
              (6, 'late windows', '{"sliding_window": 8, "use_sliding_window": true, "max_window_layers": 1}'), (7, 'typed', '{"sliding_window": 8, "layer_types": ["full_attention", "sliding_attention"]}'),
-             (8, 'partly turned', '{"partial_rotary_factor": 0.5}')) AS v(nr, what, more);
+             (8, 'partly turned', '{"partial_rotary_factor": 0.5}'), (10, 'named', '{"num_experts": 4, "num_experts_per_tok": 2, "moe_intermediate_size": 32, "mlp_layer_types": ["dense", "sparse", "sparse", "dense"]}'), (9, 'partly, as Transformers 5 writes it', '{"rope_parameters": {"rope_theta": 10000, "partial_rotary_factor": 0.25}}')) AS v(nr, what, more);
 SELECT count(perfmodel.load_graph(doc)) AS loaded FROM variant;
 SELECT what, params, (SELECT string_agg(coalesce(n#>>'{attrs,window}', n#>>'{weights,0,0}', n->>'op'), ' ' ORDER BY e.nr) FROM jsonb_array_elements(doc->'nodes') WITH ORDINALITY AS e(n, nr)
                       WHERE n->>'op' IN ('Attention', 'Concat') OR (n->>'module' ~ 'feed.(gate|router)$' AND n ? 'weights')) AS ops
 FROM variant JOIN (SELECT name, params FROM perfmodel.graph) AS g ON name = what ORDER BY variant.nr;
 SELECT jsonb_array_length(perfmodel.decoder_graph('x', '{"model_type": "gemma3", "text_config": {"hidden_size": 64, "num_hidden_layers": 2, "intermediate_size": 96}}', 16)->'nodes') AS nodes;
+-- what is null is off, and what is missing is as Transformers has it; MPT has heads of keys and values and turned positions in a part of their own
+SELECT nr, type, string_agg(coalesce(n#>>'{attrs,window}', n#>>'{weights,0,0}', n->>'op'), ' ' ORDER BY e.nth) AS ops
+FROM (VALUES (1, 'mpt', 'fused', '{}'::jsonb), (2, 'mpt', 'fused', '{"attn_config": {"attn_type": "grouped_query_attention", "kv_n_heads": 2}}'), (3, 'mpt', 'fused', '{"attn_config": {"attn_type": "multiquery_attention", "kv_n_heads": null}}'),
+             (4, 'mpt', 'fused', '{"attn_config": {"alibi": false, "rope": true}}'), (5, 'gemma2', 'plain', '{}'), (6, 'gemma2', 'plain', '{"attn_logit_softcapping": null, "final_logit_softcapping": null}'), (7, 'gemma2', 'fused', '{}'),
+             (8, 'gemma2', 'fused', '{"sliding_window": null}'), (9, 'gpt_oss', 'fused', '{}'), (10, 'mistral', 'fused', '{}'), (11, 'mistral', 'fused', '{"sliding_window": null, "head_dim": null}'), (12, 'llama4_text', 'fused', '{"attention_chunk_size": 64}'),
+             (13, 'llama4_text', 'fused', '{"attention_chunk_size": null}'), (14, 'llama4_text', 'fused', '{"no_rope_layers": [0, 1], "attention_chunk_size": 64}')) AS v(nr, type, attention, more),
+     jsonb_array_elements(perfmodel.decoder_graph('x', jsonb_build_object('model_type', type) || CASE type WHEN 'mpt' THEN '{"d_model": 64, "n_layers": 2, "n_heads": 4, "vocab_size": 100}'
+         ELSE '{"hidden_size": 64, "head_dim": 16, "num_hidden_layers": 2, "num_attention_heads": 4, "num_key_value_heads": 2, "intermediate_size": 96, "num_local_experts": 4, "num_experts_per_tok": 1, "vocab_size": 100}' END::jsonb || more,
+         CASE WHEN type = 'mpt' THEN 16 ELSE 5000 END, attention)->'nodes') WITH ORDINALITY AS e(n, nth)
+WHERE n->>'op' IN ('Attention', 'Tanh') OR (n->>'op', n->>'module') IN (('Concat', 'layers.0.rotary'), ('Concat', 'layers.1.rotary')) OR n->>'module' ~ 'attention.(qkv|k)$' GROUP BY nr, type ORDER BY nr;
 ROLLBACK;
 SELECT helper.error_of(format('SELECT perfmodel.decoder_graph(''x'', %L, %s)', '{"model_type": "llama", "hidden_size": 64, "num_hidden_layers": 2, "num_attention_heads": 4, "intermediate_size": 96, "vocab_size": 100}'::jsonb || more::jsonb, rest))
 FROM (VALUES ('{"model_type": "bert"}', '16'), ('{"model_type": null}', '16'), ('{"hidden_size": null}', '16'), ('{"hidden_size": "64"}', '16'), ('{"hidden_size": 1.5}', '16'), ('{"hidden_size": 0}', '16'),
              ('{"num_attention_heads": 5}', '16'), ('{"num_key_value_heads": 3}', '16'), ('{"intermediate_size": null}', '16'), ('{"vocab_size": 1e30}', '16'), ('{}', '0'), ('{}', 'NULL'), ('{}', '16, ''flash'''),
              ('{}', '16, lora_rank => 0'), ('{}', '16, lora_rank => 8, lora_on => ''mlp'''), ('{"model_type": "mixtral", "num_local_experts": 4}', '16'), ('{"model_type": "mixtral", "num_local_experts": 4, "num_experts_per_tok": 5}', '16'),
              ('{"model_type": "mixtral", "num_local_experts": 4, "num_experts_per_tok": 2}', '16, lora_rank => 8, lora_on => ''all'''), ('{"model_type": "gpt2", "n_embd": 64, "n_head": 4, "n_layer": 2}', '1025'),
-             ('{"model_type": "deepseek_v3", "kv_lora_rank": 8}', '16'), ('{"partial_rotary_factor": 2}', '16'), ('{"layer_types": 7}', '16')) AS v(more, rest);
+             ('{"model_type": "deepseek_v3", "kv_lora_rank": 8}', '16'), ('{"partial_rotary_factor": 2}', '16'), ('{"layer_types": 7}', '16'), ('{"layer_types": ["linear_attention", "full_attention"]}', '16'), ('{"tie_word_embeddings": "true"}', '16'),
+             -- no network of dense layers, or of another attention, in place of what cannot be known
+             ('{"model_type": "mixtral"}', '16'), ('{"model_type": "deepseek_v2", "n_routed_experts": 4}', '16'), ('{"model_type": "deepseek_v3", "kv_lora_rank": 8, "qk_rope_head_dim": 8, "qk_nope_head_dim": 8}', '16'),
+             ('{"model_type": "qwen3_moe", "num_experts": 4, "num_experts_per_tok": 2}', '16'), ('{"model_type": "qwen2_moe", "num_experts": 4, "num_experts_per_tok": 2, "moe_intermediate_size": 32}', '16')) AS v(more, rest);
 SELECT helper.error_of(format('SELECT perfmodel.decoder_graph(''x'', %s, 16)', config)) FROM unnest('{"''[]''::jsonb", "''7''::jsonb", "NULL::jsonb"}'::text[]) AS config;

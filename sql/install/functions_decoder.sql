@@ -236,7 +236,7 @@ END $$;
 COMMENT ON FUNCTION perfmodel.decoder_choices(text, text, boolean, boolean) IS 'a part of decoder_graph: refuses words that it does not know';
 
 -- What is alike in all models of a type, and what their configurations leave out; NULL: the type is not known. "config" has members of config.json that have
--- another default than none. "slides" says which layers have a window, where layer_types does not.
+-- another default than none. "slides" says which layers have a window, where layer_types does not. "mixed" is the member that counts the experts.
 CREATE FUNCTION perfmodel.decoder_style(model_type text) RETURNS jsonb
     LANGUAGE sql IMMUTABLE PARALLEL SAFE COST 100
 BEGIN ATOMIC
@@ -246,18 +246,19 @@ BEGIN ATOMIC
         ('gpt2', '{"norm": "LayerNormalization", "norm_bias": true, "packed": true, "gated": false, "act": "Gelu", "qkv_bias": true, "out_bias": true, "feed_bias": true, "expert_bias": true,
                    "config": {"tie_word_embeddings": true, "n_positions": 1024, "rotary": false}}'),
         ('mpt', '{"norm": "LayerNormalization", "packed": true, "gated": false, "act": "Gelu", "config": {"tie_word_embeddings": true, "n_positions": 2048, "rotary": false}}'),
-        ('llama', '{}'), ('mistral', '{"slides": "all"}'), ('mixtral', '{"slides": "all", "mixed": true}'),
-        ('qwen2', '{"qkv_bias": true, "slides": "late"}'), ('qwen2_moe', '{"qkv_bias": true, "mixed": true, "shared_gate": true, "slides": "late"}'),
-        ('qwen3', '{"qk_norm": "head", "slides": "late", "config": {"head_dim": 128}}'), ('qwen3_moe', '{"qk_norm": "head", "mixed": true, "slides": "late"}'),
+        ('llama', '{}'), ('mistral', '{"slides": "all", "config": {"sliding_window": 4096}}'), ('mixtral', '{"slides": "all", "mixed": "num_local_experts"}'),
+        ('qwen2', '{"qkv_bias": true, "slides": "late"}'), ('qwen2_moe', '{"qkv_bias": true, "mixed": "num_experts", "shared_gate": true, "slides": "late"}'),
+        ('qwen3', '{"qk_norm": "head", "slides": "late", "config": {"head_dim": 128}}'), ('qwen3_moe', '{"qk_norm": "head", "mixed": "num_experts", "slides": "late"}'),
         ('gemma', '{"act": "Gelu", "scaled": true, "config": {"tie_word_embeddings": true, "head_dim": 256}}'),
-        ('gemma2', '{"act": "Gelu", "scaled": true, "post_norm": true, "slides": "even", "config": {"tie_word_embeddings": true, "head_dim": 256, "attn_logit_softcapping": 50, "final_logit_softcapping": 30}}'),
+        ('gemma2', '{"act": "Gelu", "scaled": true, "post_norm": true, "slides": "even", "config": {"tie_word_embeddings": true, "head_dim": 256, "sliding_window": 4096, "attn_logit_softcapping": 50, "final_logit_softcapping": 30}}'),
         ('gemma3_text', '{"act": "Gelu", "scaled": true, "post_norm": true, "qk_norm": "head", "slides": "pattern",
-                          "config": {"tie_word_embeddings": true, "head_dim": 256, "sliding_window_pattern": 6, "vocab_size": 262208, "num_attention_heads": 8, "num_key_value_heads": 4}}'),
+                          "config": {"tie_word_embeddings": true, "head_dim": 256, "sliding_window": 4096, "sliding_window_pattern": 6, "vocab_size": 262208, "num_attention_heads": 8, "num_key_value_heads": 4}}'),
         ('phi3', '{"packed": true, "packed_feed": true, "slides": "all"}'),
         ('olmo2', '{"pre_norm": false, "post_norm": true, "qk_norm": "all"}'),
-        ('deepseek_v2', '{"mixed": true}'), ('deepseek_v3', '{"mixed": true, "router": "Sigmoid", "router_shift": true}'), ('kimi_k2', '{"mixed": true, "router": "Sigmoid", "router_shift": true}'),
-        ('gpt_oss', '{"mixed": true, "sinks": true, "router_bias": true, "expert_bias": true, "slides": "even", "config": {"head_dim": 64, "attention_bias": true}}'),
-        ('llama4_text', '{"mixed": true, "router": "Sigmoid", "slides": "chunks", "config": {"head_dim": 128, "attention_chunk_size": 8192, "no_rope_layer_interval": 4}}')
+        ('deepseek_v2', '{"latent": true, "mixed": "n_routed_experts"}'), ('deepseek_v3', '{"latent": true, "mixed": "n_routed_experts", "router": "Sigmoid", "router_shift": true}'),
+        ('kimi_k2', '{"latent": true, "mixed": "n_routed_experts", "router": "Sigmoid", "router_shift": true}'),
+        ('gpt_oss', '{"mixed": "num_local_experts", "sinks": true, "router_bias": true, "expert_bias": true, "slides": "even", "config": {"head_dim": 64, "attention_bias": true, "sliding_window": 128}}'),
+        ('llama4_text', '{"mixed": "num_local_experts", "router": "Sigmoid", "slides": "chunks", "config": {"head_dim": 128, "attention_chunk_size": 8192, "no_rope_layer_interval": 4}}')
     ) AS t(model_type, own)
     WHERE t.model_type = decoder_style.model_type;
 END;
@@ -323,41 +324,72 @@ BEGIN
 END $$;
 COMMENT ON FUNCTION perfmodel.decoder_size(jsonb, text[], bigint, bigint, bigint) IS 'a part of decoder_graph: a size that stands in a configuration';
 
+-- A configuration with what its type leaves out, and without what is null: that is off, even where the type has another default.
+CREATE FUNCTION perfmodel.decoder_config(config jsonb, style jsonb) RETURNS jsonb
+    LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE COST 1000 SET search_path = pg_catalog, pg_temp AS $$
+DECLARE
+    c jsonb := jsonb_strip_nulls(coalesce(style->'config', '{}') || config);
+    wrong text;
+BEGIN
+    SELECT m INTO wrong FROM unnest('{tie_word_embeddings,attention_bias,mlp_bias,qkv_bias,no_bias,use_sliding_window,use_qk_norm}'::text[]) AS m WHERE jsonb_typeof(c->m) <> 'boolean' LIMIT 1;
+    IF wrong IS NOT NULL THEN
+        RAISE EXCEPTION '"%" of the configuration is %', wrong, left((c->wrong)::text, 64) USING ERRCODE = 'invalid_parameter_value', HINT = 'It is true or false.';
+    END IF;
+    SELECT m INTO wrong FROM unnest('{layer_types,mlp_layer_types,mlp_only_layers,moe_layers,no_rope_layers}'::text[]) AS m WHERE jsonb_typeof(c->m) <> 'array' LIMIT 1;
+    IF wrong IS NOT NULL THEN
+        RAISE EXCEPTION '"%" of the configuration is %', wrong, left((c->wrong)::text, 64) USING ERRCODE = 'invalid_parameter_value', HINT = 'It is an array, with one element for each layer or for each that it names.';
+    END IF;
+    SELECT t.type::text INTO wrong FROM jsonb_array_elements(c->'layer_types') AS t(type) WHERE t.type NOT IN ('"full_attention"', '"sliding_attention"', '"chunked_attention"') LIMIT 1;
+    IF wrong IS NOT NULL THEN
+        RAISE EXCEPTION 'unknown layer type %', left(wrong, 64) USING ERRCODE = 'invalid_parameter_value',
+            HINT = 'Known in "layer_types" are "full_attention", "sliding_attention" and "chunked_attention". A model with other layers can be exported (docs/profiling.md).';
+    END IF;
+    -- MPT says in a part of its own that queries share keys and values, and that positions turn them
+    IF c->>'model_type' = 'mpt' THEN
+        c := c || jsonb_strip_nulls(jsonb_build_object('num_key_value_heads', CASE WHEN c#>>'{attn_config,attn_type}' = 'multiquery_attention' THEN '1' ELSE c#>'{attn_config,kv_n_heads}' END,
+                                                       'rotary', CASE WHEN c#>'{attn_config,rope}' = 'true' THEN true END));
+    END IF;
+    -- where Transformers 5 writes it
+    RETURN jsonb_strip_nulls(jsonb_build_object('partial_rotary_factor', c#>'{rope_parameters,partial_rotary_factor}')) || c;
+END $$;
+COMMENT ON FUNCTION perfmodel.decoder_config(jsonb, jsonb) IS 'a part of decoder_graph: a configuration with the defaults of its type';
+
 -- What a layer has of its own: experts or a dense part, a window or none, positions or none. n: of the layer, from 0.
 CREATE FUNCTION perfmodel.decoder_own(c jsonb, style jsonb, n bigint, sequence bigint) RETURNS jsonb
     LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE COST 1000 SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
-    experts bigint := CASE WHEN style ? 'mixed' THEN nullif(perfmodel.decoder_size(c, '{num_experts,num_local_experts,n_routed_experts}', 0, 0, 1024), 0) END;
+    experts bigint := CASE WHEN style ? 'mixed' THEN nullif(perfmodel.decoder_size(c, ARRAY[style->>'mixed', 'num_experts', 'num_local_experts', 'n_routed_experts'], NULL, 0, 1024), 0) END;
     wide bigint := perfmodel.decoder_size(c, CASE WHEN c ? 'intermediate_size_mlp' THEN '{intermediate_size_mlp}' WHEN experts IS NULL THEN '{intermediate_size,n_inner,ffn_hidden_size}' ELSE '{intermediate_size,moe_intermediate_size}' END::text[],
                                           CASE WHEN style->'gated' = 'false' THEN coalesce(perfmodel.decoder_size(c, '{expansion_ratio}', 4, 1, 64), 4) * perfmodel.decoder_size(c, '{n_embd,d_model}', NULL, 1, 1000000) END, 1, 10000000);
-    expert_wide bigint := perfmodel.decoder_size(c, '{moe_intermediate_size,intermediate_size}', 1, 1, 10000000);
+    expert_wide bigint := CASE WHEN experts IS NOT NULL THEN perfmodel.decoder_size(c, CASE style->>'mixed' WHEN 'num_local_experts' THEN '{intermediate_size,moe_intermediate_size}' ELSE '{moe_intermediate_size}' END::text[], NULL, 1, 10000000) END;
     chosen bigint;
     shared bigint;
     type text := c->'layer_types'->>n::integer;	-- sliding_attention, full_attention, chunked_attention
     slides text := CASE WHEN type IS NULL THEN coalesce(style->>'slides', '') END;
     every bigint := perfmodel.decoder_size(c, '{sliding_window_pattern,_sliding_window_pattern,no_rope_layer_interval}', 1, 1, 1000);
+    unturned boolean := CASE WHEN c->'no_rope_layers'->n::integer IS NULL THEN (n + 1) % every = 0 ELSE c->'no_rope_layers'->n::integer = '0' END;	-- of Llama 4
     span bigint;
     own jsonb := '{}';
 BEGIN
     IF n < perfmodel.decoder_size(c, '{first_k_dense_replace}', 0, 0, 1000) OR n % perfmodel.decoder_size(c, '{moe_layer_freq}', 1, 1, 1000) <> 0
        OR (n + 1) % perfmodel.decoder_size(c, '{decoder_sparse_step,interleave_moe_layer_step}', 1, 1, 1000) <> 0
-       OR coalesce(c->'mlp_only_layers', '[]') @> to_jsonb(n) OR NOT coalesce(nullif(c->'moe_layers', 'null'), to_jsonb(n)) @> to_jsonb(n) THEN
+       OR coalesce(c->'mlp_only_layers', '[]') @> to_jsonb(n) OR coalesce(c->'mlp_layer_types'->>n::integer = 'dense', false) OR NOT coalesce(nullif(c->'moe_layers', 'null'), to_jsonb(n)) @> to_jsonb(n) THEN
         experts := NULL;
     END IF;
     IF experts IS NULL THEN
         own := jsonb_build_object('wide', wide);
     ELSE
         chosen := perfmodel.decoder_size(c, '{num_experts_per_tok,experts_per_token}', NULL, 1, experts);
-        shared := coalesce(nullif(perfmodel.decoder_size(c, '{shared_expert_intermediate_size}', 0, 0, 10000000), 0),
+        shared := coalesce(nullif(perfmodel.decoder_size(c, '{shared_expert_intermediate_size}', CASE WHEN style->'shared_gate' = 'true' THEN NULL ELSE 0 END, 0, 10000000), 0),
                            CASE WHEN style->>'slides' = 'chunks' THEN expert_wide ELSE nullif(perfmodel.decoder_size(c, '{n_shared_experts}', 0, 0, 1024), 0) * expert_wide END);
         own := jsonb_strip_nulls(jsonb_build_object('experts', experts, 'chosen', chosen, 'tokens', (sequence * chosen + experts - 1) / experts, 'expert_wide', expert_wide, 'wide', shared));
     END IF;
     -- a window of so many keys, of all or of some layers
     IF type = 'sliding_attention' OR slides = 'all' OR (slides = 'even' AND n % 2 = 0) OR (slides = 'pattern' AND (n + 1) % every <> 0)
-       OR (slides = 'late' AND c->'use_sliding_window' = 'true' AND n >= perfmodel.decoder_size(c, '{max_window_layers}', 0, 0, 1000000)) THEN
+       OR (slides = 'late' AND c->'use_sliding_window' = 'true' AND n >= perfmodel.decoder_size(c, '{max_window_layers}', 28, 0, 1000000)) THEN
         span := nullif(perfmodel.decoder_size(c, '{sliding_window}', 0, 0, 1099511627776), 0);
         own := own || jsonb_strip_nulls(jsonb_build_object('window', CASE WHEN span < sequence THEN span END));
-    ELSIF style->>'slides' = 'chunks' AND (n + 1) % every = 0 THEN
+    ELSIF style->>'slides' = 'chunks' AND unturned THEN
         own := own || '{"rotary": 0, "qk_norm": null}';
     ELSIF style->>'slides' = 'chunks' THEN
         -- a chunk is seen up to the own place: the window in which a query sees as many keys in the mean
@@ -374,7 +406,7 @@ DECLARE
     -- of a model that also sees or hears, the part that reads text
     type text := CASE WHEN jsonb_typeof(config->'text_config') = 'object' THEN coalesce(config->'text_config'->>'model_type', config->>'model_type' || '_text') ELSE config->>'model_type' END;
     style jsonb := perfmodel.decoder_style(type);
-    c jsonb := coalesce(style->'config', '{}') || jsonb_strip_nulls(CASE WHEN jsonb_typeof(config->'text_config') = 'object' THEN jsonb_build_object('tie_word_embeddings', config->'tie_word_embeddings') || (config->'text_config') ELSE config END || jsonb_build_object('model_type', type));
+    c jsonb;
     layers bigint;
     h bigint;
     heads bigint;
@@ -388,11 +420,13 @@ BEGIN
         RAISE EXCEPTION '%', CASE WHEN type IS NULL THEN 'the configuration has no "model_type"' ELSE format('unknown model_type %L', left(type, 64)) END USING ERRCODE = 'invalid_parameter_value',
             HINT = 'Known are gpt2, mpt, llama, mistral, mixtral, qwen2, qwen2_moe, qwen3, qwen3_moe, gemma, gemma2, gemma3_text, phi3, olmo2, deepseek_v2, deepseek_v3, kimi_k2, gpt_oss and llama4_text. Others can be exported (docs/profiling.md), or are near one of these: give its name as model_type.';
     END IF;
+    c := perfmodel.decoder_config(CASE WHEN jsonb_typeof(config->'text_config') = 'object' THEN jsonb_strip_nulls(jsonb_build_object('tie_word_embeddings', config->'tie_word_embeddings')) || (config->'text_config') ELSE config END
+                                  || jsonb_build_object('model_type', type), style);
     layers := perfmodel.decoder_size(c, ARRAY[CASE type WHEN 'gpt2' THEN 'n_layer' WHEN 'mpt' THEN 'n_layers' ELSE 'num_hidden_layers' END], NULL, 1, 1000);
     h := perfmodel.decoder_size(c, ARRAY[CASE type WHEN 'gpt2' THEN 'n_embd' WHEN 'mpt' THEN 'd_model' ELSE 'hidden_size' END], NULL, 1, 1000000);
     heads := perfmodel.decoder_size(c, ARRAY[CASE type WHEN 'gpt2' THEN 'n_head' WHEN 'mpt' THEN 'n_heads' ELSE 'num_attention_heads' END], NULL, 1, 100000);
     kv := perfmodel.decoder_size(c, '{num_key_value_heads}', heads, 1, 100000);
-    latent := nullif(perfmodel.decoder_size(c, '{kv_lora_rank}', 0, 0, 1000000), 0);
+    latent := nullif(perfmodel.decoder_size(c, '{kv_lora_rank}', CASE WHEN style ? 'latent' THEN NULL ELSE 0 END, (style ? 'latent')::integer, 1000000), 0);
     IF latent IS NOT NULL THEN
         kv := heads;
         turned := perfmodel.decoder_size(c, '{qk_rope_head_dim}', NULL, 1, 100000);
@@ -418,8 +452,8 @@ BEGIN
         RAISE EXCEPTION '"sequence" is %', coalesce(sequence::text, 'NULL') USING ERRCODE = 'invalid_parameter_value',
             HINT = 'It is the number of tokens of a sample, 1 to 16,777,216, and no more than the model has positions, where it learns them.';
     END IF;
-    RETURN (style - 'config' - 'slides' - 'mixed') || jsonb_strip_nulls(jsonb_build_object(
-        's', sequence, 'h', h, 'heads', heads, 'kv', kv, 'd', d, 'dv', CASE WHEN latent IS NULL THEN d ELSE perfmodel.decoder_size(c, '{v_head_dim}', d, 1, 100000) END, 'rotary', turned,
+    RETURN (style - '{config,slides,mixed,latent}'::text[]) || jsonb_strip_nulls(jsonb_build_object(
+        's', sequence, 'h', h, 'heads', heads, 'kv', kv, 'd', d, 'dv', CASE WHEN latent IS NULL THEN d ELSE perfmodel.decoder_size(c, '{v_head_dim}', NULL, 1, 100000) END, 'rotary', turned,
         'kv_rank', latent, 'q_rank', CASE WHEN latent IS NOT NULL THEN nullif(perfmodel.decoder_size(c, '{q_lora_rank}', 0, 0, 1000000), 0) END,
         'vocabulary', perfmodel.decoder_size(c, '{vocab_size}', NULL, 1, 100000000), 'tied', coalesce(c->'tie_word_embeddings' = 'true', false),
         'positions', positions,

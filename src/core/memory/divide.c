@@ -260,13 +260,13 @@ divide_update(const pm_memory_plan *plan, const pm_memory_division *by, const pa
 	of->update.fixed += of->scratch;
 }
 
-/* `of` is `whole` before.  Where gradients are divided, or there from the start, or scores are divided, the light lines count. */
+/* `of` is `whole` before.  Where gradients are divided, or there from the start, or scores or samples are divided, the light lines count. */
 static void
 divide_run(const pm_memory_plan *plan, const pm_memory_division *by, const parts *p, bool recompute, const pm_memory_run *whole, pm_memory_run *of)
 {
 	const mode	m = {whole->kept_per, whole->kept_scores, recompute};
 
-	if ((by->replicas > 1 && by->zero >= 2) || (by->pp > 1 && by->micro_batches > 1) || by->tp > 1)
+	if ((by->replicas > 1 && by->zero >= 2) || (by->pp > 1 && by->micro_batches > 1) || by->tp > 1 || by->cp > 1)
 		of->n_lines += whole->n_light;
 	divide_lines(plan, by, p, &m, of->lines, of->n_lines);
 	divide_reserved(plan, by, p, &m, whole, of);

@@ -29,7 +29,11 @@ typedef pm_memory_line line;
 /* Batches at which lines without gradients, or without scores, are looked for. */
 static const double light_at[] = {1, 64, 16777216};
 
+/* Parts of a sample at which lines are looked for: where GPUs share one, what they do not share may be most. */
+static const double parts_at[] = {1.0 / 2, 1.0 / 4, 1.0 / 16, 1.0 / 256};
+
 #define N_LIGHT	((int) (sizeof(light_at) / sizeof(light_at[0])))
+#define N_PARTS	((int) (sizeof(parts_at) / sizeof(parts_at[0])))
 
 /* ---------- the highest line ---------- */
 
@@ -113,7 +117,8 @@ lines_between(const pm_step *s, pm_memory_run *run, line small, line large, int 
 
 /*
  * Where gradients are divided, or there from the start, a moment before most of them are made may be the highest; where scores are
- * divided among more GPUs than other activations, a moment without most of them.
+ * divided among more GPUs than other activations, a moment without most of them; and where a sample is divided, one with much
+ * that does not grow with it, such as copies of weights.
  */
 static void
 light_lines(const pm_step *s, pm_memory_run *run)
@@ -125,6 +130,8 @@ light_lines(const pm_step *s, pm_memory_run *run)
 		add_line(run, highest(s, light_at[i], GRADIENTS));
 		add_line(run, highest(s, light_at[i], SCORES));
 	}
+	for (int i = 0; i < N_PARTS; i++)
+		add_line(run, highest(s, parts_at[i], ALL_WEIGHS));
 	run->n_light = run->n_lines - n;
 	run->n_lines = n;
 }

@@ -8,7 +8,7 @@
 #include "memory/step.h"
 
 #define PM_N_MEMORY_ANCHORS	7
-#define PM_MAX_MEMORY_LINES	15
+#define PM_MAX_MEMORY_LINES	19
 
 extern const double pm_memory_anchors[PM_N_MEMORY_ANCHORS]; /* batches at which the allocator is replayed */
 
@@ -26,7 +26,7 @@ typedef struct pm_memory_line
 typedef struct pm_memory_run
 {
 	int			n_lines;		/* what tensors hold at most: the highest of lines over the batch */
-	int			n_light;		/* behind them, lines that are highest where gradients or scores weigh nothing: never above, until a model is divided */
+	int			n_light;		/* behind them, lines that are highest where gradients or scores weigh nothing, or in a part of a sample: never above, until a model is divided */
 	pm_memory_line lines[PM_MAX_MEMORY_LINES];	/* [n_lines + n_light] */
 	double		kept_per;		/* activations that wait for the backward pass when it begins, but for the network's output, a sample */
 	double		kept_scores;	/* of them, between the products of attentions */

@@ -153,7 +153,12 @@ check_layers(const pm_parallel *p, const pm_step_shape *s, pm_status *st)
 		return PM_ERR_OPTION;
 	}
 	if (p->pp * p->interleave > s->layers)
-		return pm_fail(st, PM_ERR_OPTION, "pp times interleave is %d, and the graph has %d layers", p->pp * p->interleave, s->layers);
+	{
+		pm_fail(st, PM_ERR_OPTION, "pp times interleave is %d, and the graph has %d layers", p->pp * p->interleave, s->layers);
+		pm_detail(st, "Each stage of a pipeline needs a layer for each of its pieces.");
+		pm_hint(st, "pp times interleave can be 1 to %d.", s->layers);
+		return PM_ERR_OPTION;
+	}
 	return PM_OK;
 }
 
