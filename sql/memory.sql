@@ -182,12 +182,14 @@ SELECT how, bool_and(helper.close(mb, peak_mb) AND helper.close(share, 1) AND le
 DROP TABLE parts;
 -- experts that GPUs divide: their weights, gradients and states, and the parts add up
 -- a quarter of each sequence on a GPU takes what sequences of a quarter take: copies of weights are not divided
+BEGIN;
 SELECT perfmodel.load_graph(perfmodel.decoder_graph('adapted, long', 2, 2048, 16, 512, 128000, 'llama', lora_rank => 8)) AS long,
        perfmodel.load_graph(perfmodel.decoder_graph('adapted, short', 2, 2048, 16, 128, 128000, 'llama', lora_rank => 8)) AS short \gset
 SELECT how, dtype, l.peak_mb / s.peak_mb BETWEEN 0.93 AND 1.07 AS alike
 FROM unnest('{"{\"recompute\": \"cheap\"}","{\"recompute\": true}","{}"}'::jsonb[]) AS how, unnest('{amp,bf16}'::text[]) AS dtype,
      perfmodel.predict_memory(:long, 'V100', 1, dtype, optimizer => 'adamw', world_size => 4, parallel => how || '{"cp": 4}') AS l,
      perfmodel.predict_memory(:short, 'V100', 1, dtype, optimizer => 'adamw', world_size => 4, parallel => how) AS s ORDER BY 1, 2;
+ROLLBACK;
 SELECT perfmodel.load_graph(perfmodel.decoder_graph('memory of experts', 2, 512, 8, 128, 100, 'llama', experts => 8)) AS moe \gset
 SELECT how, helper.close(mb, m.peak_mb) AS adds_up, helper.close(weights, m.weights_mb) AND helper.close(optimizer, m.optimizer_mb) AS parts, round((m.weights_mb / a.weights_mb)::numeric, 2) AS weights, round((m.optimizer_mb / a.optimizer_mb)::numeric, 2) AS optimizer,
        helper.close(m.activations_mb, a.activations_mb, 0.15) AS activations
