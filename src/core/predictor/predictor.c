@@ -354,7 +354,8 @@ answer_prepared(const pm_predictor *p, pm_prepared *x, const pm_sample *s, pm_ar
 		return answer(p, s, scratch, step_ms, NULL, NULL, st);
 	if ((rc = put_on_bench(x, s, st)) != PM_OK)
 		return rc;
-	*step_ms = p->kind->predict_prepared(p, x->state, &x->bench->work);
+	*step_ms = x->kind_ms = p->kind->predict_prepared(p, x->state, &x->bench->work);
+	x->batch = s->query.batch;
 	return finish_step(p, s, step_ms, NULL, 0, st);
 }
 
@@ -421,7 +422,7 @@ answer_changed(const pm_predictor *p, pm_prepared *x, const pm_sample *s, void (
 
 	if (rc != PM_OK)
 		return rc;
-	*ms = p->kind->predict_prepared(p, x->state, work);
+	*ms = x->batch == s->query.batch ? x->kind_ms : p->kind->predict_prepared(p, x->state, work);
 	change(work, by);
 	/* nobody is to take it for the work of s */
 	x->bench->batch = 0;

@@ -94,6 +94,8 @@ typedef struct pm_prepared
 	int32_t    *type;			/* [skeleton->n] as in pm_tokens */
 	int32_t    *op_class;		/* [skeleton->n] */
 	void	   *state;			/* the kind's; NULL: it has to be asked anew for each batch */
+	int64_t		batch;			/* that the kind was asked about last; 0: none */
+	double		kind_ms;		/* its answer */
 	pm_novelty	novelty;		/* pm_trust_prepare() */
 	pm_workbench *bench;
 	uint64_t	number;			/* tells it from all others of its bench */
