@@ -12,6 +12,7 @@
 #include "scaling/checks.h"
 #include "scaling/divided_correction.h"
 #include "scaling/gpu_work.h"
+#include "scaling/small.h"
 
 static void
 say(pm_answer *a, char *what)
@@ -69,32 +70,16 @@ typedef struct one_gpu
 	const pm_buckets *buckets;
 	const pm_tokens *work;
 	int64_t		batch;
-	int			cp;
-	double		launch_share;	/* of its time, what the processor needs whatever part of the work a GPU has; 0: nobody shares it */
-	double		part_share;		/* of its time, what a batch of 1 / cp of the samples takes */
-	double		update_share;	/* of its time, what the update adds; NaN: not known, or each GPU updates all weights */
+	pm_small_work small;
 } one_gpu;
-
-#define HARDLY_ANY	1e-6		/* of the work of an operator; logarithms are taken of it */
 
 static one_gpu
 on_one_gpu(pm_asked *q, pm_prepared *x)
 {
-	one_gpu		g = {.buckets = pm_buckets_get(q, q->parallel.bucket_mb), .batch = q->sample.query.batch, .cp = q->parallel.cp, .part_share = 1, .update_share = NAN};
-	const pm_predictor *p = q->ref.predictor;
+	one_gpu		g = {.buckets = pm_buckets_get(q, q->parallel.bucket_mb), .batch = q->sample.query.batch};
 	pm_status	st = {PM_OK};
 
-	/*
-	 * A processor hands out kernels ahead of the device, so launches are a limit for all layers together.  But one that has a part
-	 * of each sequence has the work of fewer samples, and a batch of these is no faster for the samples that others have.
-	 */
-	if ((g.cp > 1 || q->parallel.tp > 1) &&
-		(pm_predictor_share(p, x, &q->sample, HARDLY_ANY, &g.launch_share, &st) != PM_OK ||
-		 (g.cp > 1 && pm_predictor_share(p, x, &q->sample, 1.0 / g.cp, &g.part_share, &st) != PM_OK)))
-		pm_raise(&st);
-	/* where GPUs divide the update, its part of the step must be what a step without an optimizer is shorter by */
-	if ((q->parallel.zero > 0 || q->parallel.tp > 1 || q->parallel.pp > 1) &&
-		pm_predictor_update_share(p, x, &q->sample, &g.update_share, &st) != PM_OK)
+	if (pm_small_work_of(q->ref.predictor, x, &q->sample, &q->parallel, &g.small, &st) != PM_OK)
 		pm_raise(&st);
 	g.work = work_of(q, x);
 	return g;
@@ -105,9 +90,7 @@ static void
 shape_at(const one_gpu *g, double step_ms, pm_step_shape *to)
 {
 	pm_step_shape_of(g->buckets, g->work, g->batch, step_ms, to);
-	pm_step_shape_update(g->update_share * step_ms, to);
-	if (g->launch_share > 0)
-		pm_step_shape_small(g->launch_share * step_ms, pm_small_stretch(g->part_share * step_ms, g->cp, to), to);
+	pm_small_work_put(&g->small, step_ms, to);
 }
 
 void
@@ -132,15 +115,9 @@ void
 pm_changed_shape_of(pm_asked *q, pm_change change, double before_ms, double after_ms, pm_step_shape *to)
 {
 	one_gpu		g = on_one_gpu(q, pm_prepared_get(q));
-	double		stretch;
 
 	pm_step_shape_of(g.buckets, g.work, g.batch, before_ms, to);
-	pm_step_shape_update(g.update_share * before_ms, to);
-	stretch = pm_small_stretch(g.part_share * before_ms, g.cp, to);
-	/* the change is one of the step on one GPU: what small work takes comes on top */
-	pm_change_shape(change, after_ms, to);
-	if (g.launch_share > 0)
-		pm_step_shape_small(g.launch_share * before_ms, stretch, to);
+	pm_change_shared_shape(change, &g.small, before_ms, after_ms, to);
 }
 
 void

@@ -3,6 +3,7 @@
  * GPUs.
  */
 #include "make_cluster.h"
+#include "scaling/small.h"
 
 /* The update has its share of an operator's time, but no more than its traffic takes. */
 static void
@@ -362,21 +363,25 @@ test_small_work(void)
 	pm_step_shape shape = transformer();
 	double		passes_ms = shape.forward_ms + shape.backward_ms;
 	double		whole_ms = shape.undivided_ms;
+	pm_small_work w = {.cp = 4,.part_share = passes_ms / 3 + shape.update_ms / 4};
 
 	shape.launch_ms = 30;
-	pm_step_shape_small(20, 1, &shape);
+	pm_small_passes(20, 1, &shape);
 	CHECK(shape.launch_ms == 30);
-	pm_step_shape_small(50, 1, &shape);
+	pm_small_passes(50, 1, &shape);
 	CHECK(shape.launch_ms == 50);
-	pm_step_shape_small(500, 1, &shape);
+	pm_small_passes(500, 1, &shape);
 	CHECK(shape.launch_ms == passes_ms && shape.forward_ms + shape.backward_ms == passes_ms);
 	/* of a fourth of the samples, passes take a third of the time, and the update a fourth */
 	shape.head_ms = 9;
-	pm_step_shape_small(0, pm_small_stretch(passes_ms / 3 + shape.update_ms / 4, 4, &shape), &shape);
+	shape.cheap_whole_ms = 3;
+	pm_small_passes(0, pm_small_stretch(&w, 1, &shape), &shape);
 	CHECK_NEAR(shape.forward_ms + shape.backward_ms, 4 * passes_ms / 3, 1e-9);
 	CHECK_NEAR(shape.head_ms, 12, 1e-9);
 	CHECK_NEAR(shape.undivided_ms, 4 * whole_ms / 3, 1e-9);
-	CHECK(pm_small_stretch(0, 4, &shape) == 1);
+	CHECK_NEAR(shape.cheap_whole_ms, 4, 1e-9);
+	w.part_share = 0;
+	CHECK(pm_small_stretch(&w, 1, &shape) == 1);
 }
 
 /* An update that adds less to the step than its traffic is less of it; what it had more is in the passes.  Of one that is not known, nothing changes. */
@@ -388,10 +393,10 @@ test_small_update(void)
 	double		update_ms = shape.update_ms;
 
 	shape.head_ms = 9;
-	pm_step_shape_update(NAN, &shape);
-	pm_step_shape_update(2 * update_ms, &shape);
+	pm_small_update(NAN, &shape);
+	pm_small_update(2 * update_ms, &shape);
 	CHECK(shape.update_ms == update_ms && shape.head_ms == 9 && shape.step_ms == step_ms);
-	pm_step_shape_update(update_ms / 4, &shape);
+	pm_small_update(update_ms / 4, &shape);
 	CHECK(shape.update_ms == update_ms / 4);
 	CHECK_NEAR(shape.step_ms, step_ms, 1e-9);
 	CHECK_NEAR(shape.forward_ms + shape.backward_ms, step_ms - update_ms / 4, 1e-9);

@@ -213,3 +213,15 @@ pm_change_shape(pm_change change, double step_ms, pm_step_shape *s)
 		stretch_passes(s, (step_ms - s->update_ms) / passes_ms, s->head_ms * (change == PM_CHANGE_FIGURES ? factor : 1));
 	s->step_ms = step_ms;
 }
+
+void
+pm_change_shared_shape(pm_change change, const pm_small_work *w, double before_ms, double after_ms, pm_step_shape *s)
+{
+	double		stretch;
+
+	pm_small_update(w->update_share * before_ms, s);
+	stretch = pm_small_stretch(w, before_ms, s);
+	pm_change_shape(change, after_ms, s);
+	if (w->launch_share > 0)
+		pm_small_passes(w->launch_share * before_ms, stretch, s);
+}

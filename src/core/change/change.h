@@ -7,7 +7,7 @@
 #define PM_CHANGE_H
 
 #include "kinds/kind.h"
-#include "scaling/shape.h"
+#include "scaling/small.h"
 
 typedef enum pm_change
 {
@@ -46,5 +46,11 @@ pm_code		pm_change_step(pm_change change, const pm_change_of *of, const pm_gpu *
  * attention the layers, and other figures everything.
  */
 void		pm_change_shape(pm_change change, double step_ms, pm_step_shape *s);
+
+/*
+ * The same of a step of several GPUs, of before_ms on one: the change is one of the step on one GPU, and what small work takes, *w,
+ * comes on top.
+ */
+void		pm_change_shared_shape(pm_change change, const pm_small_work *w, double before_ms, double after_ms, pm_step_shape *s);
 
 #endif

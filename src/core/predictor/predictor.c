@@ -412,59 +412,56 @@ pm_predictor_judge_prepared(const pm_predictor *p, pm_prepared *x, const pm_samp
 	return rc;
 }
 
-/* ms of the kind's answer to s, and of that with work on the bench which `change` has changed. */
+/* *ms: the kind's answer to s, whose work is on the bench then. */
 static pm_code
-answer_changed(const pm_predictor *p, pm_prepared *x, const pm_sample *s, void (*change) (pm_tokens *work, double by), double by, double *ms, double *changed_ms,
-			   pm_status *st)
+answer_of_kind(const pm_predictor *p, pm_prepared *x, const pm_sample *s, double *ms, pm_status *st)
 {
-	pm_tokens  *work = &x->bench->work;
 	pm_code		rc = put_on_bench(x, s, st);
 
-	if (rc != PM_OK)
-		return rc;
-	*ms = x->batch == s->query.batch ? x->kind_ms : p->kind->predict_prepared(p, x->state, work);
-	change(work, by);
-	/* nobody is to take it for the work of s */
+	if (rc == PM_OK)
+		*ms = x->batch == s->query.batch ? x->kind_ms : p->kind->predict_prepared(p, x->state, &x->bench->work);
+	return rc;
+}
+
+/* The same, ms, after the work on the bench was changed. */
+static double
+answer_changed(const pm_predictor *p, pm_prepared *x)
+{
+	/* nobody is to take it for the work of a question */
 	x->bench->batch = 0;
-	*changed_ms = p->kind->predict_prepared(p, x->state, work);
-	return PM_OK;
+	return p->kind->predict_prepared(p, x->state, &x->bench->work);
 }
 
 pm_code
 pm_predictor_share(const pm_predictor *p, pm_prepared *x, const pm_sample *s, double by, double *share, pm_status *st)
 {
 	double		ms;
-	double		part_ms;
 	pm_code		rc;
 
 	*share = by;
 	if (x->state == NULL)
 		return PM_OK;
-	if ((rc = answer_changed(p, x, s, pm_tokens_scale_device, by, &ms, &part_ms, st)) == PM_OK)
-		*share = part_ms / ms;
-	return rc;
-}
-
-static void
-drop_update(pm_tokens *work, double by)
-{
-	(void) by;
-	pm_tokens_drop_update(work);
+	if ((rc = answer_of_kind(p, x, s, &ms, st)) != PM_OK)
+		return rc;
+	pm_tokens_scale_device(&x->bench->work, by);
+	*share = answer_changed(p, x) / ms;
+	return PM_OK;
 }
 
 pm_code
 pm_predictor_update_share(const pm_predictor *p, pm_prepared *x, const pm_sample *s, double *share, pm_status *st)
 {
 	double		ms;
-	double		without_ms;
 	pm_code		rc;
 
 	*share = NAN;
 	if (x->state == NULL)
 		return PM_OK;
-	if ((rc = answer_changed(p, x, s, drop_update, 0, &ms, &without_ms, st)) == PM_OK)
-		*share = fmax(1 - without_ms / ms, 0);
-	return rc;
+	if ((rc = answer_of_kind(p, x, s, &ms, st)) != PM_OK)
+		return rc;
+	pm_tokens_drop_update(&x->bench->work);
+	*share = fmax(1 - answer_changed(p, x) / ms, 0);
+	return PM_OK;
 }
 
 pm_code

@@ -280,42 +280,6 @@ pm_step_shape_of(const pm_buckets *b, const pm_tokens *work, int64_t batch, doub
 	}
 }
 
-/* The passes take so many times as long, and all that is a part of them. */
-static void
-stretch_all(double stretch, pm_step_shape *to)
-{
-	pm_stretch_passes(to, stretch);
-	to->head_ms *= stretch;
-	to->undivided_ms *= stretch;
-	to->attend_ms *= stretch;
-	to->attend_backward_ms *= stretch;
-}
-
-void
-pm_step_shape_update(double update_ms, pm_step_shape *to)
-{
-	double		passes_ms = to->forward_ms + to->backward_ms;
-	double		more_ms = to->update_ms - update_ms;
-
-	if (!(more_ms > 0 && passes_ms > 0))
-		return;
-	to->update_ms = update_ms;
-	stretch_all((passes_ms + more_ms) / passes_ms, to);
-}
-
-double
-pm_small_stretch(double part_ms, int cp, const pm_step_shape *s)
-{
-	return fmax((part_ms * cp - s->update_ms) / (s->forward_ms + s->backward_ms), 1);
-}
-
-void
-pm_step_shape_small(double launch_ms, double stretch, pm_step_shape *to)
-{
-	to->launch_ms = fmin(fmax(to->launch_ms, launch_ms), to->forward_ms + to->backward_ms);
-	stretch_all(stretch, to);
-}
-
 /*
  * FSDP gathers the weights of a layer of a transformer in one message, however large; other networks are taken to be wrapped by
  * size.  With divided gradients or states alone, rings have a step for each GPU, and trainers send more at a time for that:

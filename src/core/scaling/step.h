@@ -9,21 +9,6 @@
 /* Fill *to. work: that of one GPU at this batch, whose step takes step_ms; it must have the skeleton that b was made from. */
 void		pm_step_shape_of(const pm_buckets *b, const pm_tokens *work, int64_t batch, double step_ms, pm_step_shape *to);
 
-/* The update takes no more than update_ms; what the shape has more is in the passes. */
-void		pm_step_shape_update(double update_ms, pm_step_shape *to);
-
-/*
- * How much longer than its part of the time of the passes of s one of cp GPUs that share the sequences needs for its part of their
- * work, if a step in which each operator has the work of 1 / cp of the samples takes part_ms; at least 1.
- */
-double		pm_small_stretch(double part_ms, int cp, const pm_step_shape *s);
-
-/*
- * What a predictor says of small work, in place of what the shape takes: a step in which no operator has work on the device takes
- * launch_ms, and stretch is that of pm_small_stretch().  Passes are not shorter than their launches.
- */
-void		pm_step_shape_small(double launch_ms, double stretch, pm_step_shape *to);
-
 /*
  * The step of p (checked) whose shape on one GPU is s.  comm_factor: on the
  * time of every collective, 1 for the best guess.
